@@ -14,6 +14,7 @@ from numpy.random import SeedSequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from dpaudit._typing import Array
+from dpaudit.attacks.stationarity.figures import make_cosine_panels
 from dpaudit.attacks.stationarity.inversion import Conditions, recover_missing_record
 from dpaudit.attacks.stationarity.likelihood import INTEGRATED, KNOWN
 from dpaudit.attacks.stationarity.measures import chance_quantile, label_of
@@ -27,7 +28,6 @@ from dpaudit.attacks.stationarity.runs import (
     Setting,
     build_closeness_table,
     estimate_of,
-    make_cosine_panels,
     runs_of,
 )
 from dpaudit.datasets import load

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpaudit.accounting.accountants import ask_all, select_strongest_answer
 from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.accounts.account import AccountTarget
+from dpaudit.accounts.target import AccountTarget
 from dpaudit.execution import Progress
 from dpaudit.plots import Curve, Panel
 

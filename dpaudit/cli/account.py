@@ -41,7 +41,8 @@ from dpaudit.report.formatting import format_significant
 
 if TYPE_CHECKING:
     from dpaudit.accounting.accountants import AccountantAnswer
-    from dpaudit.accounts.account import Account, AccountTarget
+    from dpaudit.accounts.account import Account
+    from dpaudit.accounts.target import AccountTarget
 
 DIGITS = 8  # of a number that is shown
 _CLOSE = 1e-2  # share of a bracket's upper end that is not worth a sentence
@@ -116,7 +117,8 @@ def run(
 ) -> None:
     """Ask every accountant, write and draw the answers where asked to, and show them."""
     import dpaudit._validate as check
-    from dpaudit.accounts.account import account_for, read_target
+    from dpaudit.accounts.account import account_for
+    from dpaudit.accounts.target import read_target
 
     delta = check.require_delta("delta", delta)
     target = read_target(word, changes)

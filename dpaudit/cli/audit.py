@@ -337,9 +337,9 @@ def _format_replay_command(
 
 def _get_named_settings(one: Specification, path: Path) -> dict[str, Any]:
     """Return the settings that name what is audited, where files are named as from here."""
-    import dpaudit.auditing.specification.audits_file as audits_file
+    import dpaudit.auditing.specification.audit_tables as audit_tables
 
-    if not isinstance(one, audits_file.MechanismAudit) or path.resolve().parent != Path.cwd():
+    if not isinstance(one, audit_tables.MechanismAudit) or path.resolve().parent != Path.cwd():
         return {}
     given = {row.name: getattr(one.own, row.name) for row in ROWS}
     files = {name: given.pop(name) for name in ("dataset", "neighbour")}
@@ -349,11 +349,11 @@ def _get_named_settings(one: Specification, path: Path) -> dict[str, Any]:
 
 def _find_audit_line(one: Specification, path: Path, number: int | None) -> SourceLine | None:
     """Return the line of the mechanism of an audit, or else of its table in the file."""
-    import dpaudit.auditing.specification.audits_file as audits_file
+    import dpaudit.auditing.specification.audit_tables as audit_tables
     import dpaudit.auditing.specification.source_places as source_places
 
     found = None
-    if isinstance(one, audits_file.MechanismAudit) and one.mechanism is not None:
+    if isinstance(one, audit_tables.MechanismAudit) and one.mechanism is not None:
         found = source_places.place_of(one.mechanism, path.resolve().parent)
     return found if found is not None or number is None else source_places.table_of(path, number)
 
@@ -388,6 +388,7 @@ def _make_specified_request(
     plan: CommandPlan,
     isolation: Isolation,
 ) -> AuditRequest:
+    import dpaudit.auditing.specification.audit_tables as audit_tables
     import dpaudit.auditing.specification.audits_file as audits_file
     from dpaudit.auditing.samples.output_audit import OutputsAudit
 
@@ -399,7 +400,7 @@ def _make_specified_request(
         return AuditRequest(specified.name or "drawn outputs", ready, at_own)
     settings = audits_file.settings_of(specified, overrides)
     own = "confidence" in specified.settings.keys() - overrides.keys()
-    if isinstance(specified, audits_file.ClaimAudit):
+    if isinstance(specified, audit_tables.ClaimAudit):
         return _make_claim_request(specified.claim, settings, own)
     given = (specified, settings, path, plan, isolation)
     prepare = partial(audits_file.prepare_mechanism_audit, *given)

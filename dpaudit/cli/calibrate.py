@@ -84,7 +84,7 @@ def run(
     """Solve for the noise parameter that just meets a target, and show it."""
     import dpaudit._validate as check
     from dpaudit.accounting.calibrate import calibrate
-    from dpaudit.accounts.account import read_target
+    from dpaudit.accounts.target import read_target
 
     check.require_positive("epsilon", epsilon)
     target = read_target(word, changes)

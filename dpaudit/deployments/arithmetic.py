@@ -49,7 +49,8 @@ def prove_release_epsilon(
 
 @lru_cache(maxsize=512)
 def _prove_packed_release(kind: str, delta: float, packed: str) -> EpsilonBracket | None:
-    from dpaudit.accounts.account import account_for, read_target
+    from dpaudit.accounts.account import account_for
+    from dpaudit.accounts.target import read_target
 
     parameters = json.loads(packed)
     try:

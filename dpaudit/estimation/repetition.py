@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import gammainc
 
 from dpaudit._typing import Array
-from dpaudit.mechanisms.outputs.layout import last_bits
+from dpaudit.mechanisms.outputs.steadiness import last_bits
 
 _CHANCE = 3e-4  # probability of a value that looks kept, over all of them
 _NEAR = 32  # of the nearest values on either side

@@ -32,11 +32,17 @@ from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.extension.registry import DISTINGUISHERS
 from dpaudit.guarantees.guarantee import Guarantee
-from dpaudit.neighbours import Pair, Side
+from dpaudit.neighbours import Pair
 from dpaudit.report.formatting import format_significant
 from dpaudit.scan.certify import Certified, SampleSizes, certify_claim
 from dpaudit.scan.corners import BITS, CORNERS, Corner, CornerPair, corner_pairs
 from dpaudit.scan.finding import CarryingCounts, FloatingCheck, SeenEvent
+from dpaudit.scan.finite_numbers import (
+    convert_to_numbers,
+    count_finite_hits,
+    is_finite_number,
+    observe_in_turn,
+)
 from dpaudit.scan.foreign import DrawnTogether, Foreign
 from dpaudit.scan.keeping import RefutationLook, Seen
 from dpaudit.scan.pairs import SubjectCandidate
@@ -240,7 +246,7 @@ class FloatingScan:
         """Return the pair of a corner whose outputs differ most at first sight."""
 
         def apart(one: SubjectCandidate) -> float:
-            on = _observe_in_turn(mechanism, one.pair, _SCREEN // 4, seed, f"screen {one.edit}")
+            on = observe_in_turn(mechanism, one.pair, _SCREEN // 4, seed, f"screen {one.edit}")
             return second_look(*on, list_claim_points(claimed))
 
         return max(candidates, key=apart) if len(candidates) > 1 else candidates[0]
@@ -251,7 +257,7 @@ class FloatingScan:
         if math.isinf(self.seconds):
             return SampleSizes(min(choosing, most), most)
         began, few = time.monotonic(), _FEW_OF_MANY if mechanism.many else _FEW
-        _observe_in_turn(mechanism, candidate.pair, few, self.seed, "pace")
+        observe_in_turn(mechanism, candidate.pair, few, self.seed, "pace")
         pace = (time.monotonic() - began) / (2 * few)
         share = (self.seconds - (began - self._began)) / max(self._left, 1)
         share *= _BITS_SHARE if choosing == _LEARNED else 1
@@ -296,8 +302,8 @@ def _screen_distinguishers(
     """Yield how much an event of each distinguisher promises on a few pairs."""
     finite = 0
     for one in candidates:
-        on = _observe_in_turn(mechanism, one.pair, _SCREEN, seed, f"screen {one.edit}")
-        numbers = [_as_numbers(side) for side in on]
+        on = observe_in_turn(mechanism, one.pair, _SCREEN, seed, f"screen {one.edit}")
+        numbers = [convert_to_numbers(side) for side in on]
         if any(side is None or not np.isfinite(side).all() for side in numbers):
             continue  # what is no number was looked at by the scan itself
         halves = [np.split(side, [_SCREEN // 2]) for side in numbers if side is not None]
@@ -361,8 +367,8 @@ def certify_number_bits(
         An output that fits or chooses is no finite number, or no array of equally many.
     """
     learned = [
-        _as_numbers(one)
-        for one in _observe_in_turn(mechanism, pair, 2 * sizes.choosing, seed, "learn")
+        convert_to_numbers(one)
+        for one in observe_in_turn(mechanism, pair, 2 * sizes.choosing, seed, "learn")
     ]
     if any(one is None or not np.isfinite(one).all() for one in learned):
         raise HasNoNumbers("an output is no finite double")
@@ -370,8 +376,8 @@ def certify_number_bits(
     (event, point), score = _choose_distinguisher_event(
         card, mechanism, pair, halves, claimed, seed
     )
-    fresh = _observe_in_turn(mechanism, pair, sizes.counting, seed, "count")
-    hits = [_count_finite_hits(one, score, event, halves[0][0].shape[1:]) for one in fresh]
+    fresh = observe_in_turn(mechanism, pair, sizes.counting, seed, "count")
+    hits = [count_finite_hits(one, score, event, halves[0][0].shape[1:]) for one in fresh]
     epsilon, delta = point
     tested = CarryingCounts.of(hits, sizes.counting, event.above, delta, alpha)
     refuted = tested.lower > epsilon
@@ -399,52 +405,16 @@ def _why_kept(
     def observe_numbers(observed: Any) -> Seen:
         parts = np.full((len(observed), math.prod(shape)), _NO_NUMBER)
         for row, one in zip(parts, observed, strict=True):
-            if _is_number(one) and np.shape(one) == shape:
+            if is_finite_number(one) and np.shape(one) == shape:
                 row[:] = np.nan_to_num(np.asarray(one, dtype=np.float64).reshape(-1))
-        return Seen(parts, _count_finite_hits(observed, score, event, shape))
+        return Seen(parts, count_finite_hits(observed, score, event, shape))
 
     def draw(count: int, purpose: str) -> tuple[Any, Any]:
-        return _observe_in_turn(mechanism, pair, count, seed, purpose)
+        return observe_in_turn(mechanism, pair, count, seed, purpose)
 
     return RefutationLook(mechanism, pair, seed, draw, observe_numbers).why_kept(
         list(map(observe_numbers, fresh))
     )
-
-
-def _count_finite_hits(
-    observed: Any, score: Callable[[Array], Array], event: ThresholdEvent, shape: tuple[int, ...]
-) -> int:
-    """Return how many fresh outputs are in the event; what is no finite number is in none."""
-    # The fit saw finite numbers alone and has no score for others; they count as hits on neither
-    # side.
-    rows = [np.asarray(one, dtype=np.float64) for one in observed if _is_number(one)]
-    kept = [one for one in rows if one.shape == shape and np.isfinite(one).all()]
-    if not kept:
-        return 0
-    return int(event.hits(score(np.stack(kept))))
-
-
-def _is_number(one: Any) -> bool:
-    """Return whether an output is a double, or an array of them; integers have no such bits."""
-    if isinstance(one, np.ndarray | np.generic):
-        return one.dtype.kind == "f"
-    return isinstance(one, float)
-
-
-def _as_numbers(observed: Any) -> Array | None:
-    """Return observations as an array of doubles, None if they are no numbers of one shape."""
-    if not all(map(_is_number, observed)):
-        return None
-    rows = [np.asarray(one, dtype=np.float64) for one in observed]
-    return np.stack(rows) if len({one.shape for one in rows}) == 1 else None
-
-
-def _observe_in_turn(
-    mechanism: Foreign, pair: Pair[Any], count: int, seed: int, purpose: str
-) -> tuple[Any, Any]:
-    """Return observations of both sides, drawn in turn: a state between calls tells nothing."""
-    datasets = [pair.on(side) for side in Side]
-    return mechanism.observed_in_turn(datasets, count, stream(seed, purpose))
 
 
 def _make_score_event(

@@ -27,7 +27,7 @@ from dpaudit._typing import Array
 from dpaudit.errors import shorten_path
 from dpaudit.execution import stream
 from dpaudit.execution.failures import DrawTimeout
-from dpaudit.mechanisms.outputs.layout import is_one, last_bits
+from dpaudit.mechanisms.outputs.steadiness import is_one, last_bits
 from dpaudit.neighbours import Pair, Side
 from dpaudit.scan.foreign import Foreign
 from dpaudit.watching.watch import Touch

@@ -27,7 +27,6 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from decimal import ROUND_FLOOR
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -38,7 +37,6 @@ from dpaudit.execution import Limits, Progress, Silent, available_cores
 from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import Package, PackageClaim, Subject
 from dpaudit.redaction import set_records_shown
-from dpaudit.report.formatting import format_significant
 from dpaudit.scan.ascent import Guide
 from dpaudit.scan.corners import Corner
 from dpaudit.scan.environments import VersionEnvironment, place_of
@@ -54,10 +52,18 @@ from dpaudit.scan.floating import FloatingScan, checks_of
 from dpaudit.scan.floating import count_floating_hypotheses as floating_hypotheses
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.guide import frozen_noise
+from dpaudit.scan.hypotheses import Hypothesis, Ran, count_hypotheses, remarks_of
 from dpaudit.scan.pairs import make_subject_pairs
 from dpaudit.scan.parsing import parse_source
-from dpaudit.scan.subject import PAIRS, Hypothesis, Ran, SubjectScan, count_hypotheses, remarks_of
+from dpaudit.scan.subject import PAIRS, SubjectScan
 from dpaudit.scan.values import format_expression
+from dpaudit.scan.worst_words import (
+    find_refuted_relations,
+    format_refuted_setting,
+    format_worst_sentence,
+    is_refuted_at,
+    measure_claim_excess,
+)
 from dpaudit.verdicts import Verdict
 
 CONFIDENCE = 1 - 1e-6
@@ -311,7 +317,7 @@ class _Scan:
                     trials,
                     alpha,
                     left,
-                    lambda *one: _is_refuted(ran, *one),
+                    lambda *one: is_refuted_at(ran, *one),
                 ).run()
         return ran
 
@@ -373,7 +379,7 @@ class _Scan:
         tested = [
             one for one in ran.tested if one.claim is claim and one.candidate.relation == relation
         ]
-        worst = max(tested, key=_measure_claim_excess, default=None)
+        worst = max(tested, key=measure_claim_excess, default=None)
         verdict, why = _judge_tested_claim(tested, ran)
         given = ran.subject.parameters
         where = 0 if worst is None else worst.candidate.setting
@@ -417,12 +423,12 @@ class _Scan:
     def _finding(self, ran: Ran, group: Sequence[Hypothesis]) -> ScanFinding:
         claim, subject = group[0].claim, ran.subject
         # Where no relation is claimed, what is refuted under all that are tried is a violation.
-        refuted = _find_refuted_relations(ran, claim)
+        refuted = find_refuted_relations(ran, claim)
         violation = any(one.candidate.relation == claim.relation for one in group) or (
             claim.relation is None and refuted == set(subject.relations)
         )
         preferred = [one for one in group if one.candidate.relation == claim.relation] or group
-        worst = max(preferred, key=_measure_claim_excess)
+        worst = max(preferred, key=measure_claim_excess)
         pair, result = worst.candidate.pair, worst.result
         assert result.event is not None
         assert result.kind is not None
@@ -446,8 +452,8 @@ class _Scan:
             at_delta=result.at_delta,
             confidence=self.budget.confidence,
             trials=result.counting,
-            sentence=_format_worst_sentence(subject, worst),
-            also=sorted(_format_refuted_setting(subject, one) for one in group if one is not worst),
+            sentence=format_worst_sentence(subject, worst),
+            also=sorted(format_refuted_setting(subject, one) for one in group if one is not worst),
         )
 
 
@@ -459,52 +465,3 @@ def _judge_tested_claim(tested: Sequence[Hypothesis], ran: Ran) -> tuple[Verdict
         return "refuted", ""
     kept = [one.result.why for one in tested if one.result.kept]
     return ("withheld", kept[0]) if kept else ("not refuted", "")
-
-
-def _find_refuted_relations(ran: Ran, claim: PackageClaim) -> set[str]:
-    """Return the relations under which a claim was refuted, by records or by their digits."""
-    numbers = [Hypothesis(pair, of, result) for _, pair, of, result in ran.floating.tested]
-    return {
-        one.candidate.relation
-        for one in (*ran.tested, *numbers)
-        if one.claim is claim and one.result.refuted
-    }
-
-
-def _is_refuted(ran: Ran, setting: int, relation: str, claim: PackageClaim) -> bool:
-    """Return whether ordinary records refuted a claim already, at a setting and a relation."""
-    return any(
-        one.result.refuted
-        and one.claim is claim
-        and one.candidate.setting == setting
-        and one.candidate.relation == relation
-        and one.candidate.family != "missing value"
-        for one in ran.tested
-    )
-
-
-def _format_refuted_setting(subject: Subject, one: Hypothesis) -> str:
-    """Return under which relation and setting a claim was refuted."""
-    given = format_expression(dict(subject.parameters[one.candidate.setting]))
-    return f"{one.candidate.relation}: {given}"
-
-
-def _measure_claim_excess(one: Hypothesis) -> float:
-    return one.result.lower - one.result.claimed
-
-
-def _format_epsilon_down(lower: float) -> str:
-    return format_significant(lower, rounding=ROUND_FLOOR)
-
-
-def _format_worst_sentence(subject: Subject, worst: Hypothesis) -> str:
-    event, result = worst.result.event, worst.result
-    assert event is not None
-    return (
-        f"{subject.name}: {event.words} in {event.on_dataset} of {event.runs} runs on the dataset "
-        f"and in {event.on_neighbour} of {event.runs} on its neighbour "
-        f"({worst.candidate.edit}); epsilon is at least {_format_epsilon_down(result.lower)} at "
-        "delta "
-        f"{format_significant(result.at_delta)}, where {format_significant(result.claimed)} is "
-        "claimed."
-    )

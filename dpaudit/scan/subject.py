@@ -11,7 +11,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -24,10 +24,10 @@ from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan.ascent import Ascent, Climbed, Guide, calls_in
-from dpaudit.scan.certify import Certified, SampleSizes, certify_claim
+from dpaudit.scan.certify import SampleSizes, certify_claim
 from dpaudit.scan.finding import FailedSearch
-from dpaudit.scan.floating import FloatingRan
 from dpaudit.scan.foreign import DrawnTogether, Foreign
+from dpaudit.scan.hypotheses import Hypothesis, Ran, Weighed
 from dpaudit.scan.pairs import FAMILIES, SubjectCandidate, make_subject_pairs
 from dpaudit.scan.screen import first_look, list_claim_points, second_look
 
@@ -59,56 +59,6 @@ _FARTHER = 1 + 1e-9  # that a pair of a search has to move, relatively
 # drawn for it take three times as much.
 _COUNTING_SHARE = 0.1
 _OF_FEW = 0.25  # divided among the hypotheses that wait, so where they are few each has more
-
-
-class Hypothesis(NamedTuple):
-    """What is certified, and with which result: a claim on one pair."""
-
-    candidate: SubjectCandidate
-    claim: PackageClaim
-    result: Certified
-
-
-class Weighed(NamedTuple):
-    """A claim on a pair, and the nats by which second looks speak against it."""
-
-    candidate: SubjectCandidate
-    claim: PackageClaim
-    nats: float
-
-
-@dataclass
-class Ran:
-    """What came of one subject."""
-
-    subject: Subject
-    tested: list[Hypothesis] = field(default_factory=list)
-    pairs: int = 0
-    first: int = 0
-    second: int = 0
-    drawn: dict[str, int] = field(default_factory=dict)
-    why: str = ""
-    unreached: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    failed_searches: list[FailedSearch] = field(default_factory=list)
-    declares_more: bool = False
-    seconds: float = 0.0
-    floating: FloatingRan = field(default_factory=FloatingRan)
-
-
-def remarks_of(ran: Sequence[Ran]) -> dict[str, Any]:
-    """Return what is to be said of subjects beside their verdicts, as the document has it."""
-    return {
-        "unreached": [f"{one.subject.name}: {note}" for one in ran for note in one.unreached],
-        "notes": [f"{one.subject.name}: {note}" for one in ran for note in one.notes],
-        "failed_searches": [failed for one in ran for failed in one.failed_searches],
-    }
-
-
-def count_hypotheses(subject: Subject) -> int:
-    """Return how many hypotheses a subject has, whatever is drawn."""
-    settings, relations = len(subject.parameters), len(subject.relations)
-    return settings * relations * len(FAMILIES) * len(subject.claims)
 
 
 @dataclass

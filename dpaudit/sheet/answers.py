@@ -11,8 +11,8 @@ from importlib.metadata import version
 from typing import Literal, get_args
 
 from dpaudit.guarantees.guarantee import Guarantee
-from dpaudit.report.acceptance import format_acceptance
 from dpaudit.report.formatting import format_integer, format_significant
+from dpaudit.sheet.result_lines import describe_result, format_certificate_state
 from dpaudit.sheet.subjects import SheetSubject
 from dpaudit.verdicts import Verdict, choose_gravest_verdict
 
@@ -174,74 +174,6 @@ def _format_subject_verdicts(subjects: Sequence[SheetSubject]) -> Iterator[str]:
         yield f"{len(bare)} of these refutations have no certificate that was checked and stands."
 
 
-def describe_result(one: SheetSubject) -> str:
-    """Return what one result comes to, and what its certificate is worth."""
-    return _LINES[one.verdict](one)
-
-
-def _format_refuted_subject(one: SheetSubject) -> str:
-    measured = f": {one.measured}" if one.measured else ""
-    claimed = f" ({one.claimed} is claimed)" if one.claimed else ""
-    accepted = "" if one.acceptance is None else f" {format_acceptance(one.acceptance)}"
-    return f"REFUTED{measured}{claimed}. {_format_certificate_state(one)}{accepted}"
-
-
-def _format_withheld_subject(one: SheetSubject) -> str:
-    return "WITHHELD: nothing can be said, as a check failed on which the audit rests."
-
-
-def _not_refuted(one: SheetSubject) -> str:
-    if one.command == "prove":
-        return "NOT PROVED: the proof stopped, which says nothing of the claim."
-    if not one.claimed:
-        measured = f": {one.measured}" if one.measured else ""
-        return f"NOTHING IS CLAIMED{measured}. No certificate stands behind it."
-    return (
-        f"NOT REFUTED: nothing that was tried contradicts the claim {one.claimed}, which is no "
-        "evidence that it holds. There is no certificate."
-    )
-
-
-def _format_proved_subject(one: SheetSubject) -> str:
-    if one.from_code:
-        return (
-            f"PROVED from the code: {one.proved or one.claimed}. {_format_certificate_state(one)}"
-        )
-    return (
-        f"PROVED by a theorem, as the report says: {one.proved or one.claimed}. There is no "
-        "certificate of it."
-    )
-
-
-def _not_judged(one: SheetSubject) -> str:
-    return f"NO CODE WAS AUDITED: {one.proved or 'no number'} follows from parameters alone."
-
-
-_LINES: dict[Verdict | None, Callable[[SheetSubject], str]] = {
-    "refuted": _format_refuted_subject,
-    "withheld": _format_withheld_subject,
-    "not refuted": _not_refuted,
-    "proved": _format_proved_subject,
-    None: _not_judged,
-}
-
-
-def _format_certificate_state(one: SheetSubject) -> str:
-    """Return what the certificate is worth."""
-    checked = one.certificate
-    match checked.state:
-        case "verified":
-            return "Its certificate was checked again for this sheet and stands."
-        case "fails":
-            return f"ITS CERTIFICATE DOES NOT VERIFY ({checked.why})."
-        case "reserved":
-            return f"Its certificate stands with a reservation ({checked.why})."
-        case "not checked":
-            return f"Its certificate was not checked for this sheet: {checked.why}."
-        case _:
-            return "No certificate stands behind it."
-
-
 # The questions
 
 
@@ -305,13 +237,13 @@ def _make_numbers_part(one: SheetSubject) -> AnswerPart:
     if one.verdict == "refuted":
         standing: Standing = "shown" if one.certificate.shows else "claimed"
         return AnswerPart(
-            standing, f"That the claim is false. {said} {_format_certificate_state(one)}"
+            standing, f"That the claim is false. {said} {format_certificate_state(one)}"
         )
     if one.verdict == "withheld":
         return AnswerPart("claimed", f"{claimed} Nothing was measured.".strip())
     if one.verdict == "proved" and one.from_code:
         standing = "shown" if one.certificate.stands else "claimed"
-        return AnswerPart(standing, f"{said} {_format_certificate_state(one)}")
+        return AnswerPart(standing, f"{said} {format_certificate_state(one)}")
     if not said:
         return AnswerPart("not looked at", "The report has no number.")
     return AnswerPart("claimed", said)
@@ -356,7 +288,7 @@ def _make_correctness_part(one: SheetSubject) -> AnswerPart:
         return AnswerPart("not looked at", "No code was run: parameters were accounted for.")
     if one.verdict == "refuted":
         standing: Standing = "shown" if one.certificate.shows else "claimed"
-        return AnswerPart(standing, f"That it is not right. {_format_certificate_state(one)}")
+        return AnswerPart(standing, f"That it is not right. {format_certificate_state(one)}")
     if one.verdict == "withheld":
         return AnswerPart(
             "not looked at", "A check failed, so that nothing can be said of the code."
@@ -371,7 +303,7 @@ def _make_correctness_part(one: SheetSubject) -> AnswerPart:
         )
     if one.from_code:
         return AnswerPart(
-            "claimed", f"Proved from the code, as the report says. {_format_certificate_state(one)}"
+            "claimed", f"Proved from the code, as the report says. {format_certificate_state(one)}"
         )
     if one.command in ("replay", "prove"):
         return AnswerPart(

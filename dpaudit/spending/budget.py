@@ -15,8 +15,7 @@ from typing import Any
 
 import dpaudit._validate as check
 from dpaudit.accounting.events import Event
-from dpaudit.accounting.proved import proved_guarantee
-from dpaudit.accounts.account import AccountTarget
+from dpaudit.accounts.target import AccountTarget
 from dpaudit.errors import (
     BudgetExceeded,
     DataError,
@@ -33,13 +32,10 @@ from dpaudit.spending.chain import (
     Header,
     ReleaseGuarantee,
     Torn,
-    name_of_group,
     write_line,
 )
 from dpaudit.spending.charges import (
-    ONE_GROUP,
     check_relation,
-    event_of,
     price_of,
     state_at,
     tables_of,
@@ -49,6 +45,12 @@ from dpaudit.spending.document import SpendDocument, document_of
 from dpaudit.spending.file import HeldFile, create_file, hold_file
 from dpaudit.spending.filters import fix_terms
 from dpaudit.spending.judging import Charge, judge_charge, why_not
+from dpaudit.spending.requirements import (
+    check_partition,
+    check_stated_epsilon,
+    require_known_groups,
+    require_some_words,
+)
 
 _SHORT = {"add-remove": "add-remove-record", "replace": "replace-record"} | {
     "zero-out": "zero-out-record"
@@ -178,11 +180,11 @@ class Budget:
         named = check.require_choice(
             "relation", _SHORT.get(relation, relation), _list_budget_relations()
         )
-        _check_partition(partition, named)
+        check_partition(partition, named)
         header = Header(
             id=token_hex(8),
             terms=terms,
-            unit=_require_some_words("unit", unit),
+            unit=require_some_words("unit", unit),
             relation=named,
             period=period,
             partition=partition,
@@ -338,7 +340,7 @@ class Budget:
         chain = self.read()
         name = one_line(str(self.path))
         for place, entry in enumerate(chain.entries, start=2):
-            _check_stated(entry, f"{name}: line {place}")
+            check_stated_epsilon(entry, f"{name}: line {place}")
         if head is not None and not any(
             one.startswith(head.strip().lower()) for one in chain.digests
         ):
@@ -397,7 +399,7 @@ class Budget:
             release=tables_of(target),
             samples=target.samples,
             stated=stated,
-            groups=tuple(sorted(_require_known_groups(chain, groups))),
+            groups=tuple(sorted(require_known_groups(chain, groups))),
             charged_at=_format_utc_now(),
         )
         terms = chain.header.terms
@@ -458,54 +460,6 @@ def _without_torn(chain: Chain) -> Chain:
 
 def _get_next_number(chain: Chain) -> int:
     return len(chain.entries) + 1
-
-
-def _check_stated(entry: ChainEntry, name: str) -> None:
-    """Refuse a line that is charged less than the accountants prove of its release."""
-    if entry.stated is None:
-        return
-    plain = event_of(entry.model_copy(update={"stated": None}))
-    proved = proved_guarantee(plain).epsilon(entry.stated.delta)
-    # Another version or machine may give an epsilon that differs in its last digits; a line that is
-    # charged too little is further off.
-    if proved > entry.stated.epsilon * (1 + 1e-6):
-        raise BrokenChain(
-            f"{name}: stated: got epsilon {entry.stated.epsilon}, expected at least {proved}"
-        )
-
-
-def _require_known_groups(chain: Chain, groups: Sequence[str]) -> set[str]:
-    if isinstance(groups, str):
-        raise InvalidArgument("groups", groups, "a list of names")
-    if groups and chain.header.partition is None:
-        expected = "none: the budget says of no partition into groups (partition, --groups)"
-        raise InvalidArgument("groups", list(groups), expected)
-    named = {name_of_group(_require_some_words("groups", one)) for one in groups}
-    # Two spellings of one group would each have a total of their own, and the group would spend
-    # twice.
-    known = {one.casefold(): one for entry in chain.charged for one in entry.groups}
-    for one in sorted(named):
-        like = known.get(one.casefold(), one)
-        if like != one:
-            expected = f"{like!r}, as it was charged before: one group has one name"
-            raise InvalidArgument("groups", one, expected)
-    return named
-
-
-def _check_partition(partition: str | None, relation: str) -> None:
-    """Refuse groups where a record that is replaced may be in another group than it was."""
-    if partition is None:
-        return
-    _require_some_words("partition", partition)
-    if relation not in ONE_GROUP:
-        expected = f"none: under {relation} the record that is put in may be in another group"
-        raise InvalidArgument("partition", partition, expected)
-
-
-def _require_some_words(name: str, text: str) -> str:
-    if not isinstance(text, str) or not text.strip():
-        raise InvalidArgument(name, text, "some words")
-    return text
 
 
 def _list_budget_relations() -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from dpaudit.accounting.events import ApproximateRelease, Event, Parallel, Seque
 from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.samples import SAMPLES
 from dpaudit.accounting.sharing import holds_parallel
-from dpaudit.accounts.account import AccountPart, AccountTarget, read_target
+from dpaudit.accounts.target import AccountPart, AccountTarget, read_target
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees import rounding
 from dpaudit.spending.chain import Chain, ChainEntry, Header, ReleaseGuarantee

@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 import dpaudit.extension.registry as registry
-from dpaudit.accounts.account import AccountPart, AccountTarget
+from dpaudit.accounts.target import AccountPart, AccountTarget
 from dpaudit.errors import DpauditError
 from dpaudit.report.formatting import format_significant
 from dpaudit.spending.chain import Chain, ChainEntry

@@ -17,7 +17,6 @@ and no file is opened that it names.
 from __future__ import annotations
 
 import re
-import sys
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -38,27 +37,25 @@ from dpaudit.reals import (
     DIGITS,
     SECONDS,
     ComputationTimeout,
-    Number,
     Real,
     Undecided,
-    largest,
     precision,
 )
 from dpaudit.verification.data import OtherPair
 from dpaudit.verification.document import Document, Outcome, Verdict, read
 from dpaudit.verification.drawn import Reader, draw_afresh, find_unreproduced_numbers
 from dpaudit.verification.mechanism import draw_by_reader, of_reader, summary_of
-from dpaudit.verification.reals import format_distinct_numbers
 from dpaudit.verification.replayed import replay_reader_mechanism
 
 if TYPE_CHECKING:
     from dpaudit.verification.canaries import Rechecked
+from dpaudit.verification.misstatements import (
+    find_disagreement,
+    find_misstatements,
+    list_broken_assumptions,
+)
 
 CLAIMS = "dpaudit.claims"
-# Files hold numbers that doubles computed, with an error far below this share. A share, not a
-# distance: small ratios and large epsilons have to agree to the same number of digits.
-AGREEMENT = 1e-8  # between a number of the file and the recomputed one, as a share of that
-_NORMAL = sys.float_info.min  # doubles below it have fewer digits than they could agree on
 # A ratio above 1 by less may be what rounding left of a claim that holds with equality.
 MARGIN = 1e-9  # by which a ratio has to exceed 1
 
@@ -134,7 +131,7 @@ def _of_counts(document: Document, reader: Reader) -> Verdict:
     )
     return Verdict(
         claim=document.claim,
-        failures=(*_find_misstatements(document, outcome), *failures, *other),
+        failures=(*find_misstatements(document, outcome), *failures, *other),
         ratio=float(ratio),
         summary=outcome.summary or "",
         reservations=reservations,
@@ -171,8 +168,8 @@ def _at_confidence(document: Document, found: Rechecked) -> Verdict:
     return Verdict(
         claim=document.claim,
         failures=(
-            *_broken(found.outcome),
-            *_find_misstatements(document, found.outcome),
+            *list_broken_assumptions(found.outcome),
+            *find_misstatements(document, found.outcome),
             *found.failures,
         ),
         ratio=float(found.ratio),
@@ -211,8 +208,8 @@ def decide_digits(path: str, computed: Callable[[], Computed]) -> Computed:
 def _verdict(document: Document, outcome: Outcome) -> Verdict:
     failures = (
         *_other_words(document),
-        *_broken(outcome),
-        *_find_misstatements(document, outcome),
+        *list_broken_assumptions(outcome),
+        *find_misstatements(document, outcome),
         *_too_small(outcome),
     )
     ratio = float(Real(outcome.quantities["ratio"]))
@@ -237,7 +234,7 @@ def _judge_drawn(document: Document, reader: Reader, *, reproduce: bool) -> Verd
         *_other_words(document),
         # The bound is what the claim allows, which draws do not move. The counts are not
         # compared: fresh ones differ, and only the reader's confidence says what they mean.
-        *_disagreement("bound", stated, numbers["bound"]),
+        *find_disagreement("bound", stated, numbers["bound"]),
         *drawn.failures,
         *(find_unreproduced_numbers(document, reader) if reproduce else ()),
     )
@@ -291,7 +288,7 @@ def _judge_reader_draws(document: Document, reader: Reader, *, reproduce: bool) 
     numbers = drawn.outcome.quantities
     stated = document.number("quantities", "bound")
     of_a_curve = "curve" in document.instance["claimed"]  # its point is chosen on draws
-    other = [] if of_a_curve else _disagreement("bound", stated, numbers["bound"])
+    other = [] if of_a_curve else find_disagreement("bound", stated, numbers["bound"])
     failures = (*other, *drawn.failures)
     return Verdict(
         claim=_name_of(reader.mechanism),
@@ -307,7 +304,7 @@ def _judge_replayed_code(document: Document, reader: Reader) -> Verdict:
     found = decide_digits(
         document.path, lambda: replay_reader_mechanism(document, reader, pair, same)
     )
-    other = _disagreement("bound", document.number("quantities", "bound"), found.bound)
+    other = find_disagreement("bound", document.number("quantities", "bound"), found.bound)
     return Verdict(
         claim=_name_of(reader.mechanism),
         failures=(*other, *_beside_bound(document, found.ratio), *found.failures),
@@ -326,7 +323,7 @@ def _beside_bound(document: Document, ratio: float) -> list[str]:
     failures = [f"{name}: is no quantity that is recomputed" for name in sorted(beside)]
     if "ratio" in document.quantities:
         stated = document.number("quantities", "ratio")
-        failures += _disagreement("ratio", stated, ratio) if stated > ratio else []
+        failures += find_disagreement("ratio", stated, ratio) if stated > ratio else []
     return failures
 
 
@@ -469,51 +466,6 @@ def _stricter(document: Document) -> tuple[str, ...]:
     if type(factor) in (int, float) and factor < 1:
         return (f"factor {factor:g} makes it stricter",)
     return ()
-
-
-def _broken(outcome: Outcome) -> list[str]:
-    return [
-        f"{name}: {' is above '.join(format_distinct_numbers(value, limit))}"
-        for name, (value, limit) in outcome.assumptions.items()
-        if not Real(value) <= limit
-    ]
-
-
-def _find_misstatements(document: Document, outcome: Outcome) -> list[str]:
-    """Return what the file states and the recomputation does not bear out."""
-    failures = [
-        f"{name}: the file does not state this assumption"
-        for name in outcome.assumptions
-        if name not in document.assumptions
-    ]
-    unknown = document.assumptions.keys() - outcome.assumptions.keys()
-    failures += [f"{name}: is no assumption of the claim" for name in sorted(unknown)]
-    for name, pair in document.assumptions.items():
-        if name in outcome.assumptions:
-            failures += _find_false_assumption(name, pair, outcome)
-    made_up = document.quantities.keys() - outcome.quantities.keys()
-    failures += [f"{name}: is no quantity that is recomputed" for name in sorted(made_up)]
-    for name, true in outcome.quantities.items():
-        failures += _disagreement(name, document.number("quantities", name), true)
-    return failures
-
-
-def _find_false_assumption(name: str, pair: tuple[float, float], outcome: Outcome) -> list[str]:
-    (value, limit), (true, true_limit) = pair, outcome.assumptions[name]
-    failures = _disagreement(f"{name} (limit)", limit, true_limit)
-    # Two roundings of 0 have no digit in common, so a residual is compared with its limit
-    # instead.
-    negligible = name in outcome.residuals and largest((abs(value), abs(Real(true)))) <= true_limit
-    return failures if negligible else _disagreement(f"{name} (value)", value, true) + failures
-
-
-def _disagreement(name: str, given: float, true: Number) -> list[str]:
-    # The share is of the recomputed number: of the stated one, a file could widen its own
-    # tolerance.
-    if abs(Real(true) - given) <= AGREEMENT * largest((_NORMAL, abs(Real(true)))):
-        return []
-    stated, recomputed = format_distinct_numbers(given, true)
-    return [f"{name}: the file states {stated}, recomputed {recomputed}"]
 
 
 def _too_small(outcome: Outcome) -> list[str]:

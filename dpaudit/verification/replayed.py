@@ -27,7 +27,7 @@ from dpaudit.verification.reruns import (
     run_task_elsewhere,
     task_of,
 )
-from dpaudit.verification.stated_draws import Stated, entries_of, parse_stated_draw
+from dpaudit.verification.stated_draws import entries_of
 from dpaudit.verification.tails import (
     LAWS_WITH_EDGE,
     bound_log_slope,
@@ -38,6 +38,12 @@ from dpaudit.verification.tails import (
 
 if TYPE_CHECKING:
     from dpaudit.neighbours import Pair
+from dpaudit.verification.replay_events import (
+    EventCondition,
+    StatedEvent,
+    parse_counted_part,
+    parse_replay_event,
+)
 
 # A share of epsilon by which a replay has to exceed the claim: laws that hold with equality
 # come out this close to it after rounding.
@@ -48,8 +54,6 @@ _MARGIN = 1e-9
 _LEAST_PROBABLE = 0.999e-9  # further out a sampler of doubles has no law
 # JSON has no infinity, and a ratio is only shown to people.
 _MOST_RATIO = 1e6
-_SIDES = ("dataset", "neighbour")
-_POSTS = ("", "round", "floor", "ceil", "trunc")
 
 
 @dataclass(frozen=True)
@@ -97,12 +101,10 @@ def replay_reader_mechanism(
     (kind, stated), *_ = evidence.items()
     match kind:
         case "event":
-            found = _by_event(
-                document, _parse_replay_event(document, stated), claimed, reader, pair
-            )
+            found = _by_event(document, parse_replay_event(document, stated), claimed, reader, pair)
         case "counted":
             found = _by_counts(
-                document, _parse_counted_part(document, stated), claimed, reader, pair
+                document, parse_counted_part(document, stated), claimed, reader, pair
             )
         case "declared":
             found = _by_declaration(document, stated, claimed, reader, pair, apart or 1.0)
@@ -123,53 +125,6 @@ def _other_runs(reader: Reader) -> list[str]:
 
 
 # What the file states
-
-
-@dataclass(frozen=True)
-class _Condition:
-    place: int
-    above: bool
-    steps: float
-    draws: tuple[Stated, Stated]
-    posts: tuple[str, str]
-
-
-@dataclass(frozen=True)
-class _Event:
-    kind: str
-    favours: int
-    conditions: tuple[_Condition, ...]
-
-
-def _parse_replay_event(document: Document, stated: Any) -> _Event:
-    try:
-        kind, favours = stated["kind"], _SIDES.index(stated["favours"])
-        conditions = tuple(_parse_event_condition(one) for one in stated["conditions"])
-        if kind not in ("all of", "sum", "equal") or not 0 < len(conditions) <= 4096:
-            raise ValueError(kind)
-        return _Event(kind, favours, conditions)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise document.refused("instance.evidence.event", stated, "an event") from error
-
-
-def _parse_event_condition(stated: Mapping[str, Any]) -> _Condition:
-    first, second = (parse_stated_draw(one) for one in stated["draws"])
-    steps, posts = float(stated["steps"]), tuple(stated["posts"])
-    if not math.isfinite(steps) or not set(posts) <= set(_POSTS) or int(stated["place"]) < 0:
-        raise ValueError("condition")
-    return _Condition(
-        int(stated["place"]), bool(stated["above"]), steps, (first, second), (posts[0], posts[1])
-    )
-
-
-def _parse_counted_part(document: Document, stated: Any) -> tuple[str, int, int]:
-    try:
-        what, favours, place = stated["what"], _SIDES.index(stated["favours"]), int(stated["place"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise document.refused("instance.evidence.counted", stated, "what is counted") from error
-    if what not in ("structure", "text", "number") or place < 0:
-        raise document.refused("instance.evidence.counted", stated, "what is counted")
-    return what, favours, place
 
 
 # Runs
@@ -234,7 +189,7 @@ class _OutputLaw:
 
 def _by_event(
     document: Document,
-    event: _Event,
+    event: StatedEvent,
     claimed: tuple[float, float],
     reader: Reader,
     pair: Pair[Any],
@@ -278,7 +233,7 @@ def _convert_stated_law(one: Mapping[str, Any], failures: list[str]) -> _OutputL
     return _OutputLaw(*numbers)
 
 
-def _find_dependent_conditions(event: _Event) -> list[str]:
+def _find_dependent_conditions(event: StatedEvent) -> list[str]:
     """Return a failure where conditions that are multiplied share a draw."""
     if event.kind == "equal":
         return []
@@ -292,11 +247,11 @@ def _find_dependent_conditions(event: _Event) -> list[str]:
     return []
 
 
-def _compute_condition_threshold(condition: _Condition, own: _OutputLaw) -> float:
+def _compute_condition_threshold(condition: EventCondition, own: _OutputLaw) -> float:
     return own.centre + condition.steps * abs(own.factor)
 
 
-def _all_of(event: _Event, own: Sequence[Sequence[_OutputLaw]]) -> tuple[Real, Real]:
+def _all_of(event: StatedEvent, own: Sequence[Sequence[_OutputLaw]]) -> tuple[Real, Real]:
     found = [Real(1), Real(1)]
     for condition, *laws in zip(event.conditions, *own, strict=True):
         # One threshold serves both sides: an event is a set of outputs, and does not move with
@@ -321,7 +276,9 @@ def _half_line(law: _OutputLaw, threshold: float, *, above: bool) -> Real:
 
 
 def _not_equivalent(
-    event: _Event, own: Sequence[Sequence[_OutputLaw]], seen: Sequence[Sequence[Mapping[str, Any]]]
+    event: StatedEvent,
+    own: Sequence[Sequence[_OutputLaw]],
+    seen: Sequence[Sequence[Mapping[str, Any]]],
 ) -> list[str]:
     """Return a failure where a run is in the event and its draw says otherwise."""
     sides = seen[::-1] if event.favours else seen
@@ -365,7 +322,7 @@ def _no_sum(own: Sequence[Sequence[_OutputLaw]]) -> str | None:
 
 
 def _compute_half_space_probability(
-    event: _Event, own: Sequence[Sequence[_OutputLaw]]
+    event: StatedEvent, own: Sequence[Sequence[_OutputLaw]]
 ) -> tuple[Real, Real]:
     """Return the probabilities of a half-space across Gaussian noise."""
     apart = Real(0)
@@ -422,7 +379,7 @@ def _judge_event_probabilities(
 
 def _by_contrast(
     document: Document,
-    event: _Event,
+    event: StatedEvent,
     own: Sequence[Sequence[_OutputLaw]],
     claimed: tuple[float, float],
     reader: Reader,

@@ -18,8 +18,8 @@ from dpaudit.accounting.events import (
     Release,
     Sequence,
 )
-from dpaudit.accounts.account import AccountTarget
 from dpaudit.accounts.releases import KINDS
+from dpaudit.accounts.target import AccountTarget, read_target
 from dpaudit.errors import ConvergenceError, DpauditError
 
 
@@ -61,7 +61,7 @@ def test_without_a_proof_nothing_is_contradicted():
 
 
 def test_an_account_asks_whether_its_answers_agree(monkeypatch):
-    from dpaudit.accounts.account import read_target
+    from dpaudit.accounts.target import read_target
 
     monkeypatch.setattr(account, "ask_all", lambda *_: (PROVED, answer("other", 2.0, 3.0)))
     with pytest.raises(ConvergenceError, match="contradict each other"):
@@ -70,7 +70,7 @@ def test_an_account_asks_whether_its_answers_agree(monkeypatch):
 
 def test_the_front_door_answers_what_a_target_is_answered():
     named = dpaudit.account("gaussian", delta=1e-5, noise_scale=2.0, count=3)
-    target = account.read_target("gaussian", {"noise_scale": 2.0, "count": 3})
+    target = read_target("gaussian", {"noise_scale": 2.0, "count": 3})
     assert named.document() == account.account_for(target, 1e-5).document()
 
 

@@ -19,7 +19,7 @@ from dpaudit.accounting.events import (
     ShuffledGaussian,
 )
 from dpaudit.accounting.proved import bound_proved_epsilon
-from dpaudit.accounts.account import read_target
+from dpaudit.accounts.target import read_target
 from dpaudit.accounts.training import COVERED, Training, _against_poisson
 from dpaudit.errors import InvalidArgument
 from tests.account import samplers_by_record as loaders

@@ -23,9 +23,9 @@ from dpaudit.accounting.events import (
 from dpaudit.accounting.proved import bound_proved_epsilon, proved_guarantee
 from dpaudit.accounting.samples import if_shared, ways_of
 from dpaudit.accounting.sharing import get_alternatives, one_budget, one_sample
-from dpaudit.accounts.account import AccountTarget
 from dpaudit.accounts.releases import KINDS
 from dpaudit.accounts.sharing import BUDGET, ROUND
+from dpaudit.accounts.target import AccountTarget
 from dpaudit.accounts.training import Training, run_event
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.registry import RELEASES

@@ -26,7 +26,6 @@ from dpaudit.accounting.events import (
 from dpaudit.accounting.optimal import OptimalComposition
 from dpaudit.accounting.samples import SampleRelease
 from dpaudit.accounts.account import (
-    AccountTarget,
     _require_consistent_answers,
     _to_plain_account,
     account,
@@ -47,6 +46,7 @@ from dpaudit.accounts.sharing import (
     ways_of_part,
 )
 from dpaudit.accounts.shown import format_answer_row
+from dpaudit.accounts.target import AccountPart, AccountTarget
 from dpaudit.accounts.training import (
     COVERED,
     Training,
@@ -291,7 +291,7 @@ def test_rounds_and_trainings_say_that_they_draw_samples_of_their_own():
     target = AccountTarget.of(Sequence((ONE, PoissonSubsampledLaplace(sampling_ratio=0.1))))
     said = [ways_of_part(p.card, p.parameters, p.event) for p in target.parts]
     assert not any(draw.said for ways in said for way in ways for draw in way)
-    sgd = account_module.AccountPart.of(account_module.registry.RELEASES.get("dp-sgd"), {})
+    sgd = AccountPart.of(account_module.registry.RELEASES.get("dp-sgd"), {})
     assert [d.said for w in ways_of_part(sgd.card, sgd.parameters, sgd.event) for d in w] == [True]
     assert isinstance(target.written[0][0], SampleRelease)
 

@@ -19,7 +19,7 @@ from dpaudit.accounting.pairs.pair import (
     farthest_moment,
 )
 from dpaudit.accounting.proved import _compute_expm1_ratio
-from dpaudit.accounting.series.inversion import _bound_log_loss_removal
+from dpaudit.accounting.series.decided_outputs import _bound_log_loss_removal
 from dpaudit.guarantees.rounding import UNIT
 
 

@@ -19,6 +19,7 @@ from mpmath import mp
 from dpaudit.errors import DpauditError
 from dpaudit.verification import Reader, judge
 from dpaudit.verification.document import _parse_certificate
+from dpaudit.verification.misstatements import find_disagreement
 from dpaudit.verification.reals import Undecided
 from dpaudit.verification.schema import COMPUTED
 from tests.claims import oracles_of_claims as oracles
@@ -191,7 +192,7 @@ def certain(outcome):
     for name, one in outcome.quantities.items():
         if not np.isfinite(float(one)):
             raise Undecided
-        judge._disagreement(name, float(one), one)
+        find_disagreement(name, float(one), one)
     return outcome
 
 

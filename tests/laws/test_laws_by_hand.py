@@ -49,19 +49,16 @@ from dpaudit.mechanisms.outputs.layout import (
     Parted,
     Plain,
     _make_rest_tokens,
-    drifts_in,
     is_ignored,
-    is_one,
     kind_of,
-    last_bits,
     layout_of,
     require_observation_count,
-    steady_in,
 )
 from dpaudit.mechanisms.outputs.leaves import LeafToken
 from dpaudit.mechanisms.outputs.outcomes import Inexact, as_doubles
 from dpaudit.mechanisms.outputs.reads import drifts_by_process
 from dpaudit.mechanisms.outputs.recurrence import equal_pairs, measure_recurrence, variance_of_ties
+from dpaudit.mechanisms.outputs.steadiness import drifts_in, is_one, last_bits, steady_in
 from dpaudit.mechanisms.outputs.unit_draws import (
     _per_trial,
     _whole_rows,

@@ -25,7 +25,8 @@ from dpaudit.scan.corners import (
     _parse_number_bounds,
     corner_pairs,
 )
-from dpaudit.scan.floating import FloatingScan, _as_numbers, _is_number, of_bits
+from dpaudit.scan.finite_numbers import convert_to_numbers, is_finite_number
+from dpaudit.scan.floating import FloatingScan, of_bits
 from dpaudit.scan.keeping import KEPT, RefutationLook, Seen, _is_another, _is_steady
 from dpaudit.scan.pairs import SubjectCandidate, make_subject_pairs
 
@@ -176,14 +177,14 @@ def test_pairs_of_one_dataset_share_a_group_and_equal_pairs_are_one():
     ],
 )  # fmt: skip
 def test_integers_and_truths_have_no_bits_of_doubles(value, number):
-    assert _is_number(value) is number
+    assert is_finite_number(value) is number
 
 
 def test_observations_are_numbers_where_all_are_of_one_shape():
-    assert _as_numbers([1.0, 2.0]).tolist() == [1.0, 2.0]
-    assert _as_numbers([np.ones(2), np.ones(3)]) is None
-    assert _as_numbers([1.0, 2]) is None
-    assert _as_numbers([np.ones(2)] * 3).shape == (3, 2)
+    assert convert_to_numbers([1.0, 2.0]).tolist() == [1.0, 2.0]
+    assert convert_to_numbers([np.ones(2), np.ones(3)]) is None
+    assert convert_to_numbers([1.0, 2]) is None
+    assert convert_to_numbers([np.ones(2)] * 3).shape == (3, 2)
     assert all(one.of_bits for one in of_bits())
 
 
@@ -211,7 +212,7 @@ def test_a_corner_takes_its_share_of_the_time(monkeypatch, choosing, left, trial
     """
     now = iter([0.0, 0.0, 0.16])
     monkeypatch.setattr(floating, "time", SimpleNamespace(monotonic=lambda: next(now)))
-    monkeypatch.setattr(floating, "_observe_in_turn", lambda *_: None)
+    monkeypatch.setattr(floating, "observe_in_turn", lambda *_: None)
     one = FloatingScan(subject(), lambda _: None, [], 0, trials, 1e-3, 100.0)
     one._left = left
     assert one._sizes(Steady(), SimpleNamespace(pair=None), choosing) == SampleSizes(*sizes)

@@ -24,9 +24,10 @@ from dpaudit.scan.finding import (
     ScanResult,
     make_claimed_guarantee,
 )
-from dpaudit.scan.floating import CornerResult, FloatingRan, Gap, _count_finite_hits, checks_of
+from dpaudit.scan.finite_numbers import count_finite_hits
+from dpaudit.scan.floating import CornerResult, FloatingRan, Gap, checks_of
+from dpaudit.scan.hypotheses import Hypothesis, Ran
 from dpaudit.scan.scan import ScanBudget, _Scan, select_subjects
-from dpaudit.scan.subject import Hypothesis, Ran
 
 from .samples import finding
 from .test_verdicts_of_subjects import ADDED, EVENT, REPLACED, certified_on, claim, subject
@@ -210,9 +211,9 @@ def test_what_is_no_finite_number_is_in_no_event():
 
     seen = [np.array([2.0]), np.array([np.nan]), np.array([2, 3]), np.array([[2.0]]), 7, "x",
             np.array([np.inf]), np.array([0.5])]  # fmt: skip
-    assert _count_finite_hits(seen, score, ThresholdEvent(True, 1.0, 0.0), (1,)) == 1
-    assert _count_finite_hits(seen, score, ThresholdEvent(False, 1.0, 0.0), (1,)) == 1
-    assert _count_finite_hits(seen[1:3], score, ThresholdEvent(True, 1.0, 0.0), (1,)) == 0
+    assert count_finite_hits(seen, score, ThresholdEvent(True, 1.0, 0.0), (1,)) == 1
+    assert count_finite_hits(seen, score, ThresholdEvent(False, 1.0, 0.0), (1,)) == 1
+    assert count_finite_hits(seen[1:3], score, ThresholdEvent(True, 1.0, 0.0), (1,)) == 0
 
 
 # Claims, names, shares of time

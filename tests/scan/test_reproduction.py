@@ -15,13 +15,13 @@ from dpaudit.guarantees.kinds import ApproximateDP, PureDP, ZeroConcentratedDP
 from dpaudit.scan.bench import Bench, Installed
 from dpaudit.scan.events import best_event, is_guarantee_refuted
 from dpaudit.scan.finding import ClaimedGuarantee, ScanFinding, SeenEvent
+from dpaudit.scan.literals import format_short_literal
 from dpaudit.scan.probe import split_output_parts
 from dpaudit.scan.reproduction import find_smallest_reproduction
 from dpaudit.scan.scripts import (
     COLUMNS,
     LINES,
     ReproductionContent,
-    format_short_literal,
     lines_of,
     render_reproduction_script,
 )

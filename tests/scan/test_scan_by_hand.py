@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from dpaudit.scan.finding import SeenEvent
-from dpaudit.scan.scan import (
+from dpaudit.scan.worst_words import (
     _format_epsilon_down,
-    _format_refuted_setting,
-    _format_worst_sentence,
-    _measure_claim_excess,
+    format_refuted_setting,
+    format_worst_sentence,
+    measure_claim_excess,
 )
 
 EVENT = SeenEvent(
@@ -29,16 +29,16 @@ SUBJECT = SimpleNamespace(name="tools.sum", parameters=({"epsilon": 1.0}, {"epsi
 
 
 def test_a_finding_is_said_with_its_counts_its_edit_and_a_bound_that_is_rounded_down():
-    assert _format_worst_sentence(SUBJECT, refuted()) == (
+    assert format_worst_sentence(SUBJECT, refuted()) == (
         "tools.sum: out is NaN in 3 of 100 runs on the dataset and in 90 of 100 on its neighbour "
         "(the last record); epsilon is at least 1.234 at delta 1e-5, where 0.5 is claimed."
     )
 
 
 def test_a_finding_is_shown_with_the_setting_of_its_place():
-    assert _format_refuted_setting(SUBJECT, refuted()) == "replace-record: {'epsilon': 2.0}"
+    assert format_refuted_setting(SUBJECT, refuted()) == "replace-record: {'epsilon': 2.0}"
 
 
 def test_a_claim_is_exceeded_by_what_is_certified_beyond_it():
-    assert _measure_claim_excess(refuted(lower=2.0, claimed=0.5)) == 1.5
+    assert measure_claim_excess(refuted(lower=2.0, claimed=0.5)) == 1.5
     assert _format_epsilon_down(1.9999999) == "1.999"

@@ -21,9 +21,10 @@ from dpaudit.scan.environments import VersionEnvironment
 from dpaudit.scan.evidence import with_reproductions
 from dpaudit.scan.foreign import Foreign
 from dpaudit.scan.guide import frozen_noise
+from dpaudit.scan.hypotheses import Weighed
 from dpaudit.scan.pairs import SubjectCandidate, make_subject_pairs
 from dpaudit.scan.scan import ScanBudget, file_of, scan_package, select_subjects
-from dpaudit.scan.subject import Weighed, _worth_certifying
+from dpaudit.scan.subject import _worth_certifying
 from dpaudit.scan.values import value_of
 from dpaudit.verdicts import status_of
 

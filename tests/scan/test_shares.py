@@ -19,8 +19,8 @@ from dpaudit.scan.corners import CORNERS
 from dpaudit.scan.events import deltas_of, is_guarantee_refuted
 from dpaudit.scan.floating import FloatingScan
 from dpaudit.scan.foreign import DrawnTogether
+from dpaudit.scan.hypotheses import Hypothesis, Ran, count_hypotheses
 from dpaudit.scan.scan import ScanBudget, scan_package
-from dpaudit.scan.subject import Hypothesis, Ran, count_hypotheses
 
 from .test_floating import subject as additive
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import dpaudit.scan.hypotheses as hypotheses
 import dpaudit.scan.subject as looks
 from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.extension.package import PackageClaim, Subject
@@ -17,14 +18,9 @@ from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.scan.certify import Certified
 from dpaudit.scan.guide import Glimpse
+from dpaudit.scan.hypotheses import Weighed
 from dpaudit.scan.pairs import SubjectCandidate
-from dpaudit.scan.subject import (
-    SubjectScan,
-    Weighed,
-    _find_call_failure,
-    _in_turn,
-    _worth_certifying,
-)
+from dpaudit.scan.subject import SubjectScan, _find_call_failure, _in_turn, _worth_certifying
 
 ADDED, REPLACED = "add-remove-record", "replace-record"
 PAIR = Pair(np.zeros(3), np.array([0.0, 0.0, 1.0]), REPLACE_RECORD)
@@ -388,6 +384,6 @@ def test_a_call_failed_where_it_raised_with_or_without_a_warning(observed, kind)
 
 def test_a_hypothesis_count_is_of_settings_relations_families_and_claims():
     one = scan_of(CLAIM, replace(CLAIM, epsilon=2.0), epsilons=(1.0, 2.0, 3.0)).subject
-    assert looks.count_hypotheses(one) == 3 * 2 * 4 * 2
+    assert hypotheses.count_hypotheses(one) == 3 * 2 * 4 * 2
     assert one.relations == (REPLACED, ADDED)
     assert PureDP(1.0) == CLAIM.guarantee({"epsilon": 1.0})

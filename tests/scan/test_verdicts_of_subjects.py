@@ -17,15 +17,10 @@ from dpaudit.scan.finding import (
     withheld_subjects,
 )
 from dpaudit.scan.floating import count_floating_hypotheses as floating_hypotheses
+from dpaudit.scan.hypotheses import Hypothesis, Ran, count_hypotheses
 from dpaudit.scan.pairs import FAMILIES
-from dpaudit.scan.scan import (
-    ScanBudget,
-    _find_refuted_relations,
-    _is_refuted,
-    _judge_tested_claim,
-    _Scan,
-)
-from dpaudit.scan.subject import Hypothesis, Ran, count_hypotheses
+from dpaudit.scan.scan import ScanBudget, _judge_tested_claim, _Scan
+from dpaudit.scan.worst_words import find_refuted_relations, is_refuted_at
 
 ADDED, REPLACED = "add-remove-record", "replace-record"
 EVENT = SeenEvent(words="it is 1", part="output", test="equals", value=1.0, on_dataset=9,
@@ -145,10 +140,10 @@ def test_relations_are_counted_for_the_claim_itself_and_from_digits_too():
     one, other = claim(), claim()
     ran = Ran(subject(one, other, relations=(ADDED, REPLACED)), tested=[certified_on(one, ADDED)])
     ran.floating.tested.append((None, *certified_on(one, REPLACED)))
-    assert _find_refuted_relations(ran, one) == {ADDED, REPLACED}
-    assert _find_refuted_relations(ran, other) == set()
+    assert find_refuted_relations(ran, one) == {ADDED, REPLACED}
+    assert find_refuted_relations(ran, other) == set()
     ran.floating.tested[0] = (None, *certified_on(one, REPLACED, refuted=False))
-    assert _find_refuted_relations(ran, one) == {ADDED}
+    assert find_refuted_relations(ran, one) == {ADDED}
 
 
 @pytest.mark.parametrize(
@@ -165,8 +160,8 @@ def test_relations_are_counted_for_the_claim_itself_and_from_digits_too():
 def test_what_ordinary_records_refuted_is_not_looked_for_in_digits(given, known):
     of = claim()
     ran = Ran(subject(of), tested=[certified_on(of, **given)])
-    assert _is_refuted(ran, 0, ADDED, of) is known
-    assert not _is_refuted(ran, 0, ADDED, claim())
+    assert is_refuted_at(ran, 0, ADDED, of) is known
+    assert not is_refuted_at(ran, 0, ADDED, claim())
 
 
 # One error probability

@@ -14,13 +14,13 @@ from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.reals import Real
 from dpaudit.verification import Document, Reader, replayed, reruns
 from dpaudit.verification.claimed import claim_of
-from dpaudit.verification.replayed import (
-    Judged,
-    _Condition,
-    _Event,
-    _find_dependent_conditions,
-    _OutputLaw,
+from dpaudit.verification.replay_events import (
+    EventCondition,
+    StatedEvent,
+    parse_counted_part,
+    parse_replay_event,
 )
+from dpaudit.verification.replayed import Judged, _find_dependent_conditions, _OutputLaw
 from dpaudit.verification.stated_draws import entries_of, parse_stated_draw, parse_subtrahend
 
 KEY = "laplace(0;)#0"
@@ -97,20 +97,20 @@ def changed(**change):
 )
 def test_what_is_no_event_is_refused(stated):
     with pytest.raises(DataError, match=r"evidence\.event"):
-        replayed._parse_replay_event(document(), stated)
+        parse_replay_event(document(), stated)
 
 
 def test_an_event_is_read_as_it_stands():
-    found = replayed._parse_replay_event(
+    found = parse_replay_event(
         document(), changed(place=3, above=False, steps=-2.5, posts=["", "round"])
     )
     draw = (KEY, 0, "")
-    assert found == _Event("all of", 0, (_Condition(3, False, -2.5, (draw, draw), ("", "round")),))
-    assert replayed._parse_replay_event(document(), EVENT | {"favours": "neighbour"}).favours == 1
+    assert found == StatedEvent(
+        "all of", 0, (EventCondition(3, False, -2.5, (draw, draw), ("", "round")),)
+    )
+    assert parse_replay_event(document(), EVENT | {"favours": "neighbour"}).favours == 1
     assert len(
-        replayed._parse_replay_event(
-            document(), EVENT | {"conditions": [CONDITION] * 4096}
-        ).conditions
+        parse_replay_event(document(), EVENT | {"conditions": [CONDITION] * 4096}).conditions
     )
 
 
@@ -129,9 +129,9 @@ def test_an_event_is_read_as_it_stands():
 def test_what_is_counted_is_one_part_of_one_side(stated, right):
     if right is None:
         with pytest.raises(DataError, match=r"evidence\.counted"):
-            replayed._parse_counted_part(document(), stated)
+            parse_counted_part(document(), stated)
     else:
-        assert replayed._parse_counted_part(document(), stated) == right
+        assert parse_counted_part(document(), stated) == right
 
 
 PAIR = SimpleNamespace(relation=None)
@@ -216,8 +216,8 @@ def test_code_that_is_another_or_may_keep_noise_fails(monkeypatch, seen, unmoved
 
 
 def event(*draws, kind="all of", favours=0):
-    conditions = [_Condition(n, True, 1.0, both, ("", "")) for n, both in enumerate(draws)]
-    return _Event(kind, favours, tuple(conditions))
+    conditions = [EventCondition(n, True, 1.0, both, ("", "")) for n, both in enumerate(draws)]
+    return StatedEvent(kind, favours, tuple(conditions))
 
 
 def pair_of(first, second):
@@ -269,7 +269,7 @@ def by_event(monkeypatch, laws, favours=0, kind="all of", steps=0.0, agree=(), e
     )
     monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: list(agree))
     draws = ((KEY, 0, ""), (KEY, 0, ""))
-    one = _Event(kind, favours, (_Condition(0, False, steps, draws, ("", "")),))
+    one = StatedEvent(kind, favours, (EventCondition(0, False, steps, draws, ("", "")),))
     return replayed._by_event(document(), one, (epsilon, 0.0), READER, None)
 
 
@@ -358,8 +358,10 @@ def test_a_half_space_is_as_far_apart_as_all_of_its_numbers(sign):
 
     own = [[law(1.0, 2.0), law(0.0, -4.0)], [law(0.0, 2.0 * sign), law(3.0, -4.0)]]
     draw = ((KEY, 0, ""), (KEY, 0, ""))
-    conditions = tuple(_Condition(n, True, -0.5, draw, ("", "")) for n in range(2))
-    probable, other = replayed._compute_half_space_probability(_Event("sum", 0, conditions), own)
+    conditions = tuple(EventCondition(n, True, -0.5, draw, ("", "")) for n in range(2))
+    probable, other = replayed._compute_half_space_probability(
+        StatedEvent("sum", 0, conditions), own
+    )
     apart = math.hypot(1.0 / 2.0, 3.0 / 4.0)
     assert float(probable) == pytest.approx(NormalDist().cdf(0.5), rel=1e-12)
     assert float(other) == pytest.approx(NormalDist().cdf(0.5 - apart), rel=1e-12)

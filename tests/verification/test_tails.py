@@ -12,7 +12,8 @@ from dpaudit.errors import DataError
 from dpaudit.reals import Real, log
 from dpaudit.replaying.laws import KINDS
 from dpaudit.verification import replayed
-from dpaudit.verification.replayed import _Condition, _Event, _half_line, _no_sum, _OutputLaw
+from dpaudit.verification.replay_events import EventCondition, StatedEvent
+from dpaudit.verification.replayed import _half_line, _no_sum, _OutputLaw
 from dpaudit.verification.tails import (
     bound_log_slope,
     compute_lower_tail,
@@ -80,8 +81,8 @@ def told(law, above, steps, favours, side):
     """Return what is said of three runs whose numbers are right, and where one of them is not."""
     other = _OutputLaw(law.centre + 1.0, law.factor, law.kind, law.post, 0.0, law.low, law.high)
     own = [[law], [other]]
-    condition = _Condition(0, above, steps, (("a", 0, ""), ("a", 0, "")), ("", ""))
-    event = _Event("all of", favours, (condition,))
+    condition = EventCondition(0, above, steps, (("a", 0, ""), ("a", 0, "")), ("", ""))
+    event = StatedEvent("all of", favours, (condition,))
     threshold = law.centre + steps * abs(law.factor)
 
     def failures(wrong):
@@ -131,8 +132,8 @@ def test_a_run_at_an_edge_may_be_on_either_side_by_what_rounding_moves(
     """By 1e-7 of scale and edge together, and no more."""
     law = _OutputLaw(0.0, factor, "normal", "", 0.0)
     steps = threshold / factor if factor > 0 else -threshold / factor
-    condition = _Condition(0, above, steps, (("a", 0, ""), ("a", 0, "")), ("", ""))
-    event = _Event("all of", 0, (condition,))
+    condition = EventCondition(0, above, steps, (("a", 0, ""), ("a", 0, "")), ("", ""))
+    event = StatedEvent("all of", 0, (condition,))
     away = share * 1e-7 * (abs(factor) + abs(threshold)) * (1 if above else -1)
     beyond = math.copysign(1.0, threshold) * abs(threshold) * 1e-9
     number = threshold - abs(beyond) if above else threshold + abs(beyond)  # not in the event
@@ -169,9 +170,9 @@ def test_one_number_of_one_side_that_is_no_line_makes_no_sum(side, change, words
 @pytest.mark.parametrize("centres", [(0.0, 1.0), (1.0, 0.0), (-2.0, 3.0)])
 def test_a_sum_is_as_far_as_its_numbers_are_together(centres):
     first, second = ([_OutputLaw(c, f, "normal", "", 0.0) for f in (0.5, -4.0)] for c in centres)
-    condition = _Condition(0, True, 0.8, (("a", 0, ""), ("a", 0, "")), ("", ""))
+    condition = EventCondition(0, True, 0.8, (("a", 0, ""), ("a", 0, "")), ("", ""))
     probable, other = replayed._compute_half_space_probability(
-        _Event("sum", 0, (condition,)), [first, second]
+        StatedEvent("sum", 0, (condition,)), [first, second]
     )
     apart = abs(centres[0] - centres[1]) * math.hypot(1 / 0.5, 1 / 4.0)
     assert float(probable) == pytest.approx(stats.norm.sf(0.8))

@@ -9,6 +9,7 @@ from dpaudit.auditing.samples.given_samples import audit_outputs
 from dpaudit.extension.settings import Settings
 from dpaudit.reals import DIGITS, precision
 from dpaudit.verification import Outcome, Reader, drawn, judge
+from dpaudit.verification.misstatements import find_disagreement, list_broken_assumptions
 from dpaudit.verification.reals import Real, exp, format_distinct_numbers
 
 
@@ -36,7 +37,7 @@ def test_what_no_digits_tell_apart_is_shown_once_over():
 
 def failures(value, limit, ratio=2.0):
     outcome = Outcome(assumptions={"norm": (value, limit)}, quantities={"ratio": ratio})
-    return [*judge._broken(outcome), *judge._too_small(outcome)]
+    return [*list_broken_assumptions(outcome), *judge._too_small(outcome)]
 
 
 def test_a_broken_assumption_shows_by_how_much():
@@ -58,7 +59,7 @@ def test_a_ratio_above_1_by_rounding_alone_is_not_called_no_more_than_1():
 
 
 def test_another_number_than_the_recomputed_one_is_shown_as_another():
-    (said,) = judge._disagreement("bound", 1.00000002, Real(1))
+    (said,) = find_disagreement("bound", 1.00000002, Real(1))
     assert said == "bound: the file states 1.00000002, recomputed 1"
 
 

@@ -15,6 +15,7 @@ from dpaudit.verification import Document, Outcome, Reader, data, judge
 from dpaudit.verification.document import Verdict, read
 from dpaudit.verification.drawn import FreshAudit
 from dpaudit.verification.judge import _stricter, _too_small, verifier_of
+from dpaudit.verification.misstatements import find_misstatements, list_broken_assumptions
 from dpaudit.verification.replayed import Judged
 
 NUMBERS = {"bound": 2.0, "value": 3.0, "ratio": 1.5}
@@ -126,7 +127,7 @@ def test_a_ratio_has_to_be_above_1_by_more_than_rounding(over, small):
 
 def misstated(stated, assumptions, outcome):
     given = document(quantities=stated, assumptions=assumptions)
-    return [one.partition(":")[0] for one in judge._find_misstatements(given, outcome)]
+    return [one.partition(":")[0] for one in find_misstatements(given, outcome)]
 
 
 def test_a_file_states_every_number_that_is_recomputed_and_no_other():
@@ -144,7 +145,7 @@ def test_a_file_states_every_number_that_is_recomputed_and_no_other():
 
 def test_an_assumption_holds_up_to_its_limit_and_the_limit_is_the_verifiers():
     def broken(value, limit=1):
-        return judge._broken(outcome_of({"norm": (value, limit)}, {}))
+        return list_broken_assumptions(outcome_of({"norm": (value, limit)}, {}))
 
     assert broken(1) == broken(-5) == []
     assert len(broken(1 + Real(1e-15))) == 1

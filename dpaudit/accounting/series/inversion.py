@@ -61,6 +61,7 @@ from dpaudit.accounting.grid.numerical import epsilon_of, from_attained_delta, f
 from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.accounting.pairs.known import GaussianPair
 from dpaudit.accounting.pairs.pair import NEAR_ONE
+from dpaudit.accounting.series.decided_outputs import split_off_decided_outputs
 from dpaudit.errors import ConvergenceError
 
 Complex = NDArray[np.complex128]
@@ -84,8 +85,6 @@ _GENTLER = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)  # of the saddle's order: what is trie
 _ROUNDING = 4e-16  # relative error of a sum of terms
 _MOST_TILT = 1e5  # largest tilt of the largest loss
 _MOST_FACTOR = 1e13  # tilted mass that leaves digits
-_LARGEST = 20  # power of two of the largest loss
-_DOUBT = 1e-9  # share of the deciding outputs that may stay undecided
 _KNOWN = 1e-12  # relative error of the probabilities of outputs that decide by themselves
 _COARSE = 2**12  # cells of the grid that says where to begin
 _FAR_OFF = 1.1  # factor of its lower end from which on short series lead on
@@ -303,7 +302,7 @@ class _Series:
             about which delta is to be told then.
         """
         most = pairs.largest
-        pairs, decided, doubt = _split_off_decided_outputs(pairs, epsilon)
+        pairs, decided, doubt = split_off_decided_outputs(pairs, epsilon)
         line = _InversionLine.at(pairs, _choose_series_order(pairs, epsilon, most), epsilon)
         mu = 0.0
         if added is not None:
@@ -429,39 +428,6 @@ def _choose_shortest_line(
     ]
     fitted = [(one, max(mu, _FAR / (one.step * (_MOST_ADDED - 1)))) for one in lines]
     return min(fitted, key=lambda one: (apart(*one), one[0].period))
-
-
-def _split_off_decided_outputs(
-    pairs: Composition, epsilon: float
-) -> tuple[Composition, float, float]:
-    """Return pairs without outputs that decide by themselves, up to which epsilon, and the doubt.
-
-    Bounds of losses are powers of the root of 2, so that laws need not be worked out too often.
-    """
-    if not epsilon or pairs.infinite_mass:
-        return pairs, 0.0, 0.0
-    decided = 1.1 * epsilon
-    for power in range(math.ceil(2 * math.log2(decided)), 2 * _LARGEST):
-        most = 2 ** (power / 2)
-        cut = pairs.up_to(most)
-        passing = math.fsum(count * pair.beyond[1] for pair, count in cut)
-        if not passing:
-            break
-        doubt = math.exp(
-            min(decided + math.log(passing) + _bound_log_loss_removal(pairs, most - decided), 700.0)
-        )
-        if doubt <= _DOUBT * cut.beyond[0]:
-            return cut, decided, doubt
-    return pairs, 0.0, 0.0
-
-
-def _bound_log_loss_removal(pairs: Composition, loss: float) -> float:
-    """Return a bound on the log-probability under Q that the losses take so much away."""
-    if pairs.steps == 1:
-        return -math.inf if loss > 0 else 0.0
-    orders: list[float] = (np.geomspace(1.0, 1e3, 8) / max(loss, 1e-300)).tolist()
-    best = min(orders, key=lambda c: pairs.some.log_moment(-1 - c) - c * loss)
-    return min(0.0, pairs.log_moment(-1 - best) - best * loss)
 
 
 def _choose_series_order(pairs: Composition, epsilon: float, most: float) -> float:

@@ -34,7 +34,8 @@ from dpaudit.mechanisms.foreign.guard import add_mechanism_name
 from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.mechanisms.foreign.reached_state import beyond_data
 from dpaudit.mechanisms.mechanism import name_of
-from dpaudit.mechanisms.outputs.layout import Layout, LayoutColumn, is_one, last_bits
+from dpaudit.mechanisms.outputs.layout import Layout, LayoutColumn
+from dpaudit.mechanisms.outputs.steadiness import is_one, last_bits
 from dpaudit.neighbours import Pair, Side
 from dpaudit.watching.watch import Touch
 

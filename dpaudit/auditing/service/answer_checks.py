@@ -26,7 +26,7 @@ from dpaudit.estimation.repetition import Pattern, Repetition, find_repetition
 from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.mechanisms.mechanism import outside_of
-from dpaudit.mechanisms.outputs.layout import drifts_in
+from dpaudit.mechanisms.outputs.steadiness import drifts_in
 from dpaudit.services import Service
 from dpaudit.services.limits import ServiceUsage
 

@@ -12,10 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
-
-import dpaudit.auditing.outcome.claims as claims
 from dpaudit.auditing.api import DEFAULT_TRIALS, own_case
 from dpaudit.auditing.files.record_files import records_from as records_from
 from dpaudit.auditing.outcome.code_proof import is_proof_required, prove_code, trials_of
@@ -24,10 +20,13 @@ from dpaudit.auditing.pairs.found_pairs import SearchEffort, find_pairs, refuse_
 from dpaudit.auditing.repeat.plan import AuditPlan
 from dpaudit.auditing.run import Prepared
 from dpaudit.auditing.samples.output_audit import OutputsAudit
+from dpaudit.auditing.specification.audit_tables import (
+    ClaimAudit,
+    MechanismAudit,
+    parse_specified_records,
+)
 from dpaudit.auditing.specification.service_settings import (
-    refuse_without_url,
     require_named_dataset,
-    service_of,
 )
 from dpaudit.auditing.specification.sibling_modules import require_reachable
 from dpaudit.domains import Dates, Domain, domain_of
@@ -46,7 +45,7 @@ from dpaudit.extension.setting_table import (
     rows_of,
 )
 from dpaudit.extension.settings import Settings
-from dpaudit.guarantees.kinds import ApproximateDP, Guarantee
+from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.mechanisms.foreign.isolated import (
     Isolation,
     Placed,
@@ -54,128 +53,15 @@ from dpaudit.mechanisms.foreign.isolated import (
     isolate_reference,
     make_isolated,
 )
-from dpaudit.mechanisms.foreign.observed import ObservationSettings
-from dpaudit.mechanisms.foreign.outside import Outside
-from dpaudit.neighbours import Metric, Pair
+from dpaudit.neighbours import Pair
 from dpaudit.neighbours.candidates import Candidate
 from dpaudit.neighbours.found import (
     FoundPair,
-    chosen_relation,
     declare_relation,
     find_pair_relation,
 )
-from dpaudit.programs import Program
-from dpaudit.redaction import Record, convert_stray_argument
+from dpaudit.redaction import convert_stray_argument
 from dpaudit.toml import read_tables
-
-
-class _Specified(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings of any audit that it names."""
-        return get_given_settings(self, rows_of(AuditSettings))
-
-
-class ClaimAudit(_Specified):
-    """An audit of an installed claim."""
-
-    claim: str
-
-
-class CandidatePair(BaseModel):
-    """One of several pairs: records inline, or names of files."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    dataset: Any
-    neighbour: Any
-
-
-class MechanismAudit(_Specified):
-    """An audit of a mechanism of the user's own."""
-
-    mechanism: str | None = Field(
-        None, description="module:object, a mechanism or what returns one"
-    )
-    name: str | None = None
-    statement: str | None = None
-    source: str | None = None
-    release: dict[str, Any] | list[dict[str, Any]] | None = Field(
-        None, description="what is said to be released: a kind and its parameters, or several"
-    )
-    pair: str | None = Field(None, description="module:object instead: (dataset, neighbour)")
-    pairs: list[CandidatePair] | str | None = Field(
-        None, description="candidates of which the worst is audited, or module:object of a list"
-    )
-
-    @property
-    def own(self) -> OwnSettings:
-        """The settings of a mechanism of one's own."""
-        return OwnSettings(**get_given_settings(self, rows_of(OwnSettings)))
-
-    @property
-    def reading(self) -> ObservationSettings:
-        """How the mechanism is called, and what is looked at."""
-        own = self.own
-        return ObservationSettings(own.form, own.read, own.observe, own.ignore, own.fresh)
-
-    def outside(self, folder: Path) -> Outside | None:
-        """Return the mechanism that is no code of Python, where one is named.
-
-        Raises
-        ------
-        InvalidArgument
-            It is no such thing.
-        """
-        own = self.own
-        if own.url is not None:
-            return service_of(own)
-        refuse_without_url(own)
-        if own.program is None:
-            if own.protocol is not None:
-                raise InvalidArgument("protocol", own.protocol, "nothing: it is of a command")
-            return None
-        found: Outside = Program(own.program, protocol=own.protocol, folder=folder)
-        for given in (own.dataset, own.neighbour):
-            if isinstance(given, str):
-                found = found.with_file(records_from(folder / given), folder / given)
-        return found
-
-    @property
-    def called(self) -> str:
-        """What it is called where it has no name."""
-        own = self.own
-        return self.mechanism or own.program or own.url or ""
-
-    @property
-    def references(self) -> dict[str, str | None]:
-        """What it names as ``module:object``, by key."""
-        pairs = self.pairs if isinstance(self.pairs, str) else None
-        named = chosen_relation(self.own.relation)
-        distance = named.reference if isinstance(named, Metric) else None
-        found = {"mechanism": self.mechanism, "pair": self.pair, "pairs": pairs}
-        return found | ({} if distance is None else {"relation": distance})
-
-    def claimed(self, path: Path) -> Guarantee | None:
-        """Return the claim, if it is another one than epsilon and delta.
-
-        Raises
-        ------
-        InvalidArgument, DataError
-            There are several claims, or one is not as it has to be.
-        """
-        curve = self.own.curve
-        if isinstance(curve, str):
-            curve = _parse_specified_records("curve", curve, path).tolist()
-        given = {"mu": self.own.mu, "rho": self.own.rho, "renyi": self.own.renyi, "curve": curve}
-        found, point = claims.of_table(given), self.settings
-        if found is not None and ("epsilon" in point or point.get("delta")):
-            name = "epsilon" if "epsilon" in point else "delta"
-            raise InvalidArgument(name, point[name], "either epsilon or another claim")
-        return found
-
 
 _TYPES: dict[Kind, Any] = {
     Kind.NUMBER: float,
@@ -388,8 +274,8 @@ def _load_specified_pairs(
     else:
         records = [
             (
-                _parse_specified_records("dataset", p.dataset, path),
-                _parse_specified_records("neighbour", p.neighbour, path),
+                parse_specified_records("dataset", p.dataset, path),
+                parse_specified_records("neighbour", p.neighbour, path),
             )
             for p in given
         ]
@@ -421,7 +307,7 @@ def _find_specified_pairs(
         own.relation,
         dataset=None
         if in_domain
-        else with_days(_parse_specified_records("dataset", own.dataset, path), domain),
+        else with_days(parse_specified_records("dataset", own.dataset, path), domain),
         bounds=own.bounds,
         effort=SearchEffort(settings.trials or DEFAULT_TRIALS, settings.time, own.search_calls),
         seed=settings.seed,
@@ -448,8 +334,8 @@ def _load_specified_pair(
             declare_relation(specification.own.relation),
         )
     records = (
-        _parse_specified_records("dataset", dataset, path),
-        _parse_specified_records("neighbour", neighbour, path),
+        parse_specified_records("dataset", dataset, path),
+        parse_specified_records("neighbour", neighbour, path),
     )
     return find_pair_relation(*records, specification.own.relation)
 
@@ -464,27 +350,6 @@ def _as_pair(name: str, found: Any, relation: str | None) -> FoundPair:
             name, convert_stray_argument(found), "(dataset, neighbour) or what returns it"
         )
     return find_pair_relation(found[0], found[1], relation)
-
-
-def _parse_specified_records(name: str, given: Any, path: Path) -> Any:
-    if given is None:
-        made = "" if name == "dataset" else "; or a relation, for a search for the worst neighbour"
-        raise InvalidArgument(name, None, f"records, a .npy or .csv file, a pair or a domain{made}")
-    if isinstance(given, str):
-        return records_from(path.resolve().parent / given)
-    if isinstance(given, list) and _of_one_kind(given):
-        return given
-    try:
-        return np.array(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidArgument(
-            name, Record(given), "rows of numbers, all of the same length"
-        ) from None
-
-
-def _of_one_kind(given: list[Any]) -> bool:
-    """Return whether records are texts, or tables, all of them."""
-    return bool(given) and any(all(isinstance(one, kind) for one in given) for kind in (str, dict))
 
 
 def with_days(records: Any, domain: Domain | None) -> Any:

@@ -21,8 +21,8 @@ from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism, is
 from dpaudit.mechanisms.foreign.observed import ObservationSettings, make_with_layout, without_parts
 from dpaudit.mechanisms.foreign.proxy import Isolated
 from dpaudit.mechanisms.foreign.touched_state import find_package_and_libraries, watch_calls
-from dpaudit.mechanisms.outputs.layout import LAST_BITS
 from dpaudit.mechanisms.outputs.recurrence import TOO_MANY, measure_recurrence
+from dpaudit.mechanisms.outputs.steadiness import LAST_BITS
 from dpaudit.watching.watch import Touch
 
 _WATCHED = 3  # calls on either dataset whose touches are watched, the first with its imports

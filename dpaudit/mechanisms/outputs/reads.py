@@ -15,18 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.mechanisms.outputs.layout import (
-    MOST,
-    Layout,
-    Plain,
-    doubles_of,
-    drifts_in,
-    kind_of,
-    layout_of,
-)
-from dpaudit.mechanisms.outputs.layout import steady_in as steady_columns
+from dpaudit.mechanisms.outputs.layout import MOST, Layout, Plain, doubles_of, kind_of, layout_of
 from dpaudit.mechanisms.outputs.leaves import Coded, LeafToken, Part
 from dpaudit.mechanisms.outputs.observations import PartsOf, split_observation
+from dpaudit.mechanisms.outputs.steadiness import drifts_in
+from dpaudit.mechanisms.outputs.steadiness import steady_in as steady_columns
 from dpaudit.mechanisms.outputs.texts import find_numbers_by_path
 
 # Orders that observations of some processes may have: of fewer, chance picks the one that grows.

@@ -17,6 +17,7 @@ from dpaudit.algorithms.consensus.statements.checks import (
     densities,
     rates,
     remarks,
+    stacked_rows,
     stacking,
 )
 from dpaudit.algorithms.consensus.statements.checks.two_nodes import TwoNodes, TwoNodeStep
@@ -253,18 +254,18 @@ def test_growing_penalties_leave_at_least_what_is_claimed() -> None:
 
 
 def test_symbolic_identities_fail_with_another_matrix() -> None:
-    new = stacking.make_unknown_rows("f")
+    new = stacked_rows.make_unknown_rows("f")
     laplacian, signless = stacking.LAPLACIAN, stacking.SIGNLESS
     assert not all(
         finding.holds
         for finding in stacking.check_same_rows(
-            stacking.multiply_stacked_rows(laplacian, new),
-            stacking.multiply_stacked_rows(signless, new),
+            stacked_rows.multiply_stacked_rows(laplacian, new),
+            stacked_rows.multiply_stacked_rows(signless, new),
             "sign of A",
         )
     )
-    halved = tuple(row / 2 for row in stacking.multiply_stacked_rows(laplacian, new))
-    left = stacking.multiply_stacked_rows(laplacian, new)
+    halved = tuple(row / 2 for row in stacked_rows.multiply_stacked_rows(laplacian, new))
+    left = stacked_rows.multiply_stacked_rows(laplacian, new)
     assert not any(
         finding.holds for finding in stacking.check_same_rows(left, halved, "a factor of two")
     )
@@ -272,10 +273,10 @@ def test_symbolic_identities_fail_with_another_matrix() -> None:
 
 def test_the_derivative_of_a_square_has_its_factor() -> None:
     f, g = vectors("f g")
-    found = stacking.differentiate_quadratic(lambda at: (at - g).square, f, stacking.PROBE)
-    assert stacking.check_same_vectors(2 * f - 2 * g, 2 * (f - g), "twice").holds
-    assert found == (2 * f - 2 * g) @ stacking.PROBE
-    assert found != (f - g) @ stacking.PROBE
+    found = stacking.differentiate_quadratic(lambda at: (at - g).square, f, stacked_rows.PROBE)
+    assert stacked_rows.check_same_vectors(2 * f - 2 * g, 2 * (f - g), "twice").holds
+    assert found == (2 * f - 2 * g) @ stacked_rows.PROBE
+    assert found != (f - g) @ stacked_rows.PROBE
 
 
 def test_a_metric_that_is_not_symmetric_has_no_cosine_rule() -> None:
@@ -353,8 +354,8 @@ def test_the_logarithm_is_bounded_with_1_4_and_not_with_1_38() -> None:
 
 # --- each proof with one sign or factor of it changed ---------------------------------------------
 
-_ROOT_ADDED = stacking.add_scaled_matrix(
-    stacking.add_scaled_matrix(stacking._DIAGONAL, stacking._DIAGONAL), stacking._SQUARE
+_ROOT_ADDED = stacked_rows.add_scaled_matrix(
+    stacked_rows.add_scaled_matrix(stacking._DIAGONAL, stacking._DIAGONAL), stacking._SQUARE
 )
 MUTATIONS: dict[str, tuple[ModuleType, str, Any, Callable[[], Any]]] = {
     "(13) with D - A for D + A": (
@@ -386,7 +387,7 @@ MUTATIONS: dict[str, tuple[ModuleType, str, Any, Callable[[], Any]]] = {
     "(38) with a root that is not symmetric": (
         stacking,
         "_ROOT",
-        stacking.multiply_symbol_matrices(stacking._ROOT, stacking._DIAGONAL),
+        stacked_rows.multiply_symbol_matrices(stacking._ROOT, stacking._DIAGONAL),
         stacking.monotone_step,
     ),
     "(12) with twice the penalty": (
@@ -412,7 +413,7 @@ MUTATIONS: dict[str, tuple[ModuleType, str, Any, Callable[[], Any]]] = {
     "the sum of W (D + A) with twice the degrees": (
         convergence,
         "DEGREES",
-        stacking.add_scaled_matrix(stacking.DEGREES, stacking.DEGREES),
+        stacked_rows.add_scaled_matrix(stacking.DEGREES, stacking.DEGREES),
         convergence.two_cases,
     ),
     "-ln(1 - x) with 1.38": (densities, "_LOG", F(138, 100), densities.logarithm),

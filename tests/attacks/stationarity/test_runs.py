@@ -8,6 +8,7 @@ import pytest
 from numpy.random import default_rng
 from scipy.stats import binom, kstest
 
+from dpaudit.attacks.stationarity.figures import draw_cosine_figure
 from dpaudit.attacks.stationarity.likelihood import (
     INTEGRATED,
     KNOWN,
@@ -30,7 +31,6 @@ from dpaudit.attacks.stationarity.runs import (
     UNIFORM,
     Setting,
     build_closeness_table,
-    draw_cosine_figure,
     draw_uniform_directions,
     estimate_of,
     measure_estimator_closeness,

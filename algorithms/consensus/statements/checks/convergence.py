@@ -25,13 +25,11 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from dpaudit.algorithms.consensus.statements.checks.stacking import (
-    DEGREES,
-    ETA,
+from dpaudit.algorithms.consensus.statements.checks.stacked_rows import (
     NODES,
-    SIGNLESS,
     multiply_symbol_matrices,
 )
+from dpaudit.algorithms.consensus.statements.checks.stacking import DEGREES, ETA, SIGNLESS
 from dpaudit.algorithms.consensus.statements.checks.two_nodes import (
     Two,
     TwoNodes,

@@ -11,11 +11,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import factorial
 
-from dpaudit.algorithms.consensus.statements.checks.stacking import (
-    PROBE,
-    check_same_vectors,
-    differentiate_quadratic,
-)
+from dpaudit.algorithms.consensus.statements.checks.stacked_rows import PROBE, check_same_vectors
+from dpaudit.algorithms.consensus.statements.checks.stacking import differentiate_quadratic
 from dpaudit.extension.identities import make_identity_finding
 from dpaudit.extension.ledger import Finding
 from dpaudit.polynomials import (

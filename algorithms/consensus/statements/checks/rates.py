@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpaudit.algorithms.consensus.statements.checks.convergence import STRONG
-from dpaudit.algorithms.consensus.statements.checks.stacking import (
+from dpaudit.algorithms.consensus.statements.checks.stacked_rows import (
     compute_stacked_inner,
     make_diagonal_matrix,
     make_unknown_rows,

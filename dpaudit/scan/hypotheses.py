@@ -1,0 +1,63 @@
+"""Hypotheses of a scan of one subject: what was weighed, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from dpaudit.extension.package import PackageClaim, Subject
+from dpaudit.scan.certify import Certified
+from dpaudit.scan.finding import FailedSearch
+from dpaudit.scan.floating import FloatingRan
+from dpaudit.scan.pairs import FAMILIES, SubjectCandidate
+
+
+class Hypothesis(NamedTuple):
+    """What is certified, and with which result: a claim on one pair."""
+
+    candidate: SubjectCandidate
+    claim: PackageClaim
+    result: Certified
+
+
+class Weighed(NamedTuple):
+    """A claim on a pair, and the nats by which second looks speak against it."""
+
+    candidate: SubjectCandidate
+    claim: PackageClaim
+    nats: float
+
+
+@dataclass
+class Ran:
+    """What came of one subject."""
+
+    subject: Subject
+    tested: list[Hypothesis] = field(default_factory=list)
+    pairs: int = 0
+    first: int = 0
+    second: int = 0
+    drawn: dict[str, int] = field(default_factory=dict)
+    why: str = ""
+    unreached: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    failed_searches: list[FailedSearch] = field(default_factory=list)
+    declares_more: bool = False
+    seconds: float = 0.0
+    floating: FloatingRan = field(default_factory=FloatingRan)
+
+
+def remarks_of(ran: Sequence[Ran]) -> dict[str, Any]:
+    """Return what is to be said of subjects beside their verdicts, as the document has it."""
+    return {
+        "unreached": [f"{one.subject.name}: {note}" for one in ran for note in one.unreached],
+        "notes": [f"{one.subject.name}: {note}" for one in ran for note in one.notes],
+        "failed_searches": [failed for one in ran for failed in one.failed_searches],
+    }
+
+
+def count_hypotheses(subject: Subject) -> int:
+    """Return how many hypotheses a subject has, whatever is drawn."""
+    settings, relations = len(subject.parameters), len(subject.relations)
+    return settings * relations * len(FAMILIES) * len(subject.claims)
