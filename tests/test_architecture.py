@@ -58,7 +58,7 @@ MOST_FILES = 10  # of `auditing` in one folder
 HEIGHT = {
     room: height for height, rooms in enumerate(ROOM_LAYERS.values()) for room in rooms.split()
 }
-LONGEST = 516
+LONGEST = 520
 RANDOM_OBJECTS = frozenset(
     "Generator BitGenerator SeedSequence default_rng PCG64 PCG64DXSM Philox SFC64 MT19937".split()
 )
