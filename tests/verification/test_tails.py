@@ -197,7 +197,9 @@ def test_rounding_of_steep_tails_is_taken_off(monkeypatch):
     seen = {"failures": [], "laws": [[law | {"centre": 0.0}], [law | {"centre": 1.0}]]}
     monkeypatch.setattr(replayed, "_run_reader_code", lambda *_: seen)
     monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: [])
-    event = _Event("all of", 0, (_Condition(0, False, -3.0, (("a", 0, ""),) * 2, ("", "")),))
+    event = StatedEvent(
+        "all of", 0, (EventCondition(0, False, -3.0, (("a", 0, ""),) * 2, ("", "")),)
+    )
     least = math.exp(4 - 1e-3) - math.exp(3 + 1e-3)
     for claimed, fails in ((least + 0.01, True), (least - 0.2, False)):
         found = replayed._by_event(None, event, (claimed, 0.0), None, None)
