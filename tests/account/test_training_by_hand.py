@@ -59,6 +59,7 @@ from dpaudit.accounts.training import (
     training_event,
 )
 from dpaudit.errors import ConvergenceError, InvalidArgument, UnsupportedEvent
+from dpaudit.extension.registry import RELEASES
 from dpaudit.guarantees.kinds import PureDP
 
 RUN = {"records": 1000, "batch_size": 300, "epochs": 3, "noise_multiplier": 2.0}
@@ -291,7 +292,7 @@ def test_rounds_and_trainings_say_that_they_draw_samples_of_their_own():
     target = AccountTarget.of(Sequence((ONE, PoissonSubsampledLaplace(sampling_ratio=0.1))))
     said = [ways_of_part(p.card, p.parameters, p.event) for p in target.parts]
     assert not any(draw.said for ways in said for way in ways for draw in way)
-    sgd = AccountPart.of(account_module.registry.RELEASES.get("dp-sgd"), {})
+    sgd = AccountPart.of(RELEASES.get("dp-sgd"), {})
     assert [d.said for w in ways_of_part(sgd.card, sgd.parameters, sgd.event) for d in w] == [True]
     assert isinstance(target.written[0][0], SampleRelease)
 
