@@ -1,1 +1,1 @@
-"""Distinguishers, which score transcripts for an audit, and attacks that measure recovery."""
+"""Distinguishers, which score outputs for an audit, and attacks that measure recovery."""

@@ -1,7 +1,7 @@
 """Trials a second of multi-step DP-ADMM: all trials at once against one trial at a time.
 
 Both run in this process on one core, take turns, start from the same seeds and have to return the
-same transcripts to 1e-10. Adult is measured where DPAUDIT_DATA names the directory of its files.
+same outputs to 1e-10. Adult is measured where DPAUDIT_DATA names the directory of its files.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def both(data: Dataset) -> tuple[Callable[[int, int], Array], Callable[[int, int
 
 def timed(run: Callable[[int, int], Array], trials: int, seed: int) -> tuple[Array, float]:
     start = time.perf_counter()
-    transcripts = run(trials, seed)
-    return transcripts, time.perf_counter() - start
+    outputs = run(trials, seed)
+    return outputs, time.perf_counter() - start
 
 
 def describe_machine() -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 The other side solves every argmin of every trial by scipy's L-BFGS-B from the last broadcast, as
 the papers do; where its line search meets the rounding of the objective, Newton steps finish it.
-Both sides have to return the same transcripts to 1e-8. They use one core, take turns and draw the
+Both sides have to return the same outputs to 1e-8. They use one core, take turns and draw the
 same noise. The last ratio leaves the time of the Newton steps out. A stand-in of Adult's shape is
 measured always, Adult where DPAUDIT_DATA names the directory of its files.
 
@@ -73,14 +73,14 @@ class Loop:
     polishing: float = field(default=0.0)
 
     def sample(self, noise: Array) -> Array:
-        """Return transcripts for noise shaped ``(T, R, N, d)``."""
+        """Return outputs for noise shaped ``(T, R, N, d)``."""
         started, self.polishing = time.perf_counter(), 0.0
         paths = [self.trial(noise[:, r]) for r in range(noise.shape[1])]
         self.seconds = time.perf_counter() - started - self.polishing
         return np.stack(paths)
 
     def trial(self, noise: Array) -> Array:
-        """Return one transcript for noise shaped ``(T, N, d)``."""
+        """Return one output for noise shaped ``(T, N, d)``."""
         f, dual, path = np.zeros(noise.shape[1:]), np.zeros(noise.shape[1:]), []
         for e in noise:
             f = np.stack([self.argmin(i, f, dual[i], e[i]) for i in range(NODES)])
@@ -230,8 +230,8 @@ def report_memory(trials: int) -> None:
 
 
 def one_unit(mechanism: PenaltyPerturbation, data: Dataset, unit: Unit) -> int:
-    transcripts = mechanism.sample(data, unit.trials, unit.generator())
-    return int(np.isfinite(transcripts).all(axis=(1, 2, 3)).sum())
+    outputs = mechanism.sample(data, unit.trials, unit.generator())
+    return int(np.isfinite(outputs).all(axis=(1, 2, 3)).sum())
 
 
 def describe_machine() -> dict[str, object]:

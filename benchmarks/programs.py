@@ -27,7 +27,7 @@ from dpaudit.execution import plan_units, stream, unit_size
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.units import Unit
 from dpaudit.mechanisms.foreign.observed import as_mechanism
-from dpaudit.mechanisms.outputs.unit_draws import transcript_unit
+from dpaudit.mechanisms.outputs.unit_draws import output_unit
 from dpaudit.programs import Program
 from dpaudit.programs.drafting import write_helper
 
@@ -59,7 +59,7 @@ LANGUAGES = (
 def time_stage(crew: Crew, program: Program, units: list[Unit]) -> float:
     """Return the seconds of the stage that draws, in one worker."""
     began = time.perf_counter()
-    task = partial(transcript_unit, as_mechanism(program), RECORDS)  # as an audit draws
+    task = partial(output_unit, as_mechanism(program), RECORDS)  # as an audit draws
     came = sum(len(one) for part in crew.map(task, units, 1) for one in part)
     if came != sum(unit.trials for unit in units):
         raise RuntimeError(f"{came} outputs came")

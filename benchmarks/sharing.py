@@ -206,14 +206,14 @@ def largest_difference(path: TrialPath, sent: Sent, samples: int) -> float:
 
 
 def measure_memory(data: Dataset, trials: int, iterations: int) -> dict[str, object]:
-    """Sample whole transcripts in blocks as an audit does, and return the peak of this process."""
+    """Sample whole outputs in blocks as an audit does, and return the peak of this process."""
     algorithm = algorithm_for(data, iterations)
     size = unit_size(trials, iterations * len(BLOCKS) * len(data.labels) * 8)
     plan = plan_units(trials, size, np.random.SeedSequence(0))
 
     def norms(block: Unit) -> Array:
-        transcripts = algorithm.messages().sample(data, block.trials, block.generator())
-        return np.asarray(np.linalg.norm(transcripts[:, -1], axis=(1, 2)))
+        outputs = algorithm.messages().sample(data, block.trials, block.generator())
+        return np.asarray(np.linalg.norm(outputs[:, -1], axis=(1, 2)))
 
     results, seconds = timed(lambda: list(Executor().map(norms, plan, "memory")))
     return {

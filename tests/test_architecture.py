@@ -283,6 +283,13 @@ def reads_own_words(source: Source) -> list[str]:
     return reads_words(source.nodes)
 
 
+def says_transcript(source: Source) -> list[str]:
+    """Name the places that call an output something else; fields of the report keep their names."""
+    field = r"s(_per_dataset)?[\"=,]|(?<=\n    transcript)s: "
+    other = re.compile(rf"(?i)(?<!\.)transcript(?!{field})\w*")
+    return [found[0] for found in other.finditer(source.text)]
+
+
 RULES = (
     upward_imports,
     rooms_above,
@@ -295,6 +302,7 @@ RULES = (
     global_randomness,
     broad_excepts,
     reads_own_words,
+    says_transcript,
 )
 
 CAUGHT = (
@@ -334,9 +342,13 @@ CAUGHT = (
     (reads_own_words, "dpaudit.a", "if 'failed' in str(why).lower():\n    pass"),
     (reads_own_words, "dpaudit.a", "if re.search('time', said):\n    pass"),
     (reads_own_words, "dpaudit.a", "shorter = relation.statement[:-10]"),
+    (says_transcript, "dpaudit.a", "def score(transcripts: Array): ..."),
+    (says_transcript, "dpaudit.a", "# Transcripts are learned on."),
+    (says_transcript, "dpaudit.a", "'many transcripts of each dataset'"),
 )
 
 ALLOWED = (
+    (says_transcript, "dpaudit.a", "class C:\n    transcripts: int\npath.transcripts\n"),
     (upward_imports, "dpaudit.attacks.a", "from dpaudit.algorithms import losses"),
     (upward_imports, "dpaudit.algorithms.a", "from . import losses\nimport dpaudit.auditing"),
     (rooms_above, "dpaudit.laws.a", "from dpaudit.laws import b\nfrom dpaudit import errors"),
@@ -573,7 +585,7 @@ RAISED = (
     errors.InvalidArgument("rows", "x" * 500, "a short value"),
     errors.UnknownName("claim", "huang", ["huang2020", "zhang2018"]),
     errors.DataError("a9a: line 3 is damaged"),
-    errors.MechanismError("the transcript has a NaN"),
+    errors.MechanismError("the output has a NaN"),
     errors.UnsupportedEvent("no theorem for this event"),
     errors.BudgetExceeded("budget.jsonl: gaussian does not fit"),
     errors.ConvergenceError("x-update: trial 3 has not converged"),

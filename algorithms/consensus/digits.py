@@ -66,12 +66,12 @@ class NodeNumbers:
         )
 
 
-def enclose_broadcast_loss(node: NodeNumbers, transcript: Array, here: Array, there: Array) -> Real:
+def enclose_broadcast_loss(node: NodeNumbers, output: Array, here: Array, there: Array) -> Real:
     """Return ``log p / q`` of all broadcasts, with the digits and the time that the caller gives.
 
     Parameters
     ----------
-    transcript
+    output
         Shape ``(T, N, d)``; f(0) is 0.
     here, there
         The node's signed records on the dataset and on the neighbour, shape ``(B, d)``.
@@ -89,9 +89,9 @@ def enclose_broadcast_loss(node: NodeNumbers, transcript: Array, here: Array, th
     """
     # Doubles are taken as exact numbers; from here on only balls are computed with.
     sides = [Matrix(side.tolist()) for side in (here, there)]
-    outputs = [[vector(f) for f in broadcast] for broadcast in transcript.tolist()]
+    outputs = [[vector(f) for f in broadcast] for broadcast in output.tolist()]
     zero = vector([0] * here.shape[1])
-    before, dual, loss = [zero] * transcript.shape[1], zero, Real(0)
+    before, dual, loss = [zero] * output.shape[1], zero, Real(0)
     for t, now in enumerate(outputs):
         pull = _compute_neighbour_pull(node, t, before, dual)
         curvature = Real(node.regulariser_weight) / len(now) + float(node.stretch[t])

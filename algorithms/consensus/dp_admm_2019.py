@@ -173,7 +173,7 @@ class ServerADMM:
         return mean_shift(self.loss, state.local, record, self.penalty + weight)
 
     def squared_shift_bounds(self, pair: Pair[Dataset]) -> tuple[float, float]:
-        """Return bounds on ``sum ||shift||^2 / scale^2`` over all transcripts."""
+        """Return bounds on ``sum ||shift||^2 / scale^2`` over all outputs."""
         return bound_squared_shifts(self, Differing.of(pair))
 
     # --- constants -------------------------------------------------------------------------

@@ -107,22 +107,22 @@ class ConsensusProcess(Protocol):
 
 
 def replay(
-    algorithm: ConsensusProcess, transcripts: Array, *datasets: Dataset
+    algorithm: ConsensusProcess, outputs: Array, *datasets: Dataset
 ) -> Iterator[tuple[ConsensusState, Array]]:
     """Yield every iteration's state and broadcast."""
     for dataset in datasets:
         algorithm.check(dataset)
     expected = (algorithm.iterations, datasets[0].nodes, datasets[0].dimension)
-    if transcripts.shape[1:] != expected:
-        given = VerbatimText(f"shape {transcripts.shape}")
-        raise InvalidArgument("transcripts", given, f"shape (R, {', '.join(map(str, expected))})")
+    if outputs.shape[1:] != expected:
+        given = VerbatimText(f"shape {outputs.shape}")
+        raise InvalidArgument("outputs", given, f"shape (R, {', '.join(map(str, expected))})")
     # A broadcast that is not finite would make every later state, and the loss, NaN.
-    finite = np.isfinite(transcripts).all(axis=(1, 2, 3))
+    finite = np.isfinite(outputs).all(axis=(1, 2, 3))
     if not finite.all():
-        name = f"transcripts[{int(np.argmin(finite))}]"
+        name = f"outputs[{int(np.argmin(finite))}]"
         raise InvalidArgument(name, VerbatimText("a number that is not finite"), "finite numbers")
-    state = algorithm.start(datasets[0], len(transcripts))
-    for broadcast in np.moveaxis(transcripts, 1, 0):
+    state = algorithm.start(datasets[0], len(outputs))
+    for broadcast in np.moveaxis(outputs, 1, 0):
         yield state, broadcast
         state = algorithm.advance(state, broadcast)
 

@@ -1,7 +1,7 @@
 """The views of consensus ADMM: what is broadcast by PP, PVP and R-ADMM, and its law.
 
 Penalty perturbation is zhang2018's Algorithm 1, eq. (24)-(25), with the densities of Appendix D,
-eq. (58)-(61); primal perturbation is in its section 2.4. Transcripts are Definition 4.1's output,
+eq. (58)-(61); primal perturbation is in its section 2.4. Outputs are Definition 4.1's output,
 all broadcasts ``f_i(t)``, shape ``(R, T, N, d)``. In each class ``privacy_loss`` is
 exact: only the node that holds the differing record contributes, all else being a function of past
 broadcasts. Notation as in `dpaudit.algorithms.consensus.algorithm`.
@@ -16,7 +16,7 @@ privacy loss. A step's loss depends on the output: by eq. (61) it is ``alpha (||
 ||e||)`` plus a log-ratio of determinants at f, and f follows from e by solving eq. (25). No tilt of
 it has a known normaliser. So the noise is tilted towards ``l^ = alpha (||e + a|| - ||e||)``, the
 loss of a shift a that is fixed before e is drawn: the aim, which is v at the minimiser without
-noise. That tilt is exact (`dpaudit.laws.exponential_norm`), hence so is the weight of a transcript,
+noise. That tilt is exact (`dpaudit.laws.exponential_norm`), hence so is the weight of an output,
 
     log p/r = sum_t K(theta; alpha ||a_t||) - theta l^_t,
 
@@ -28,7 +28,7 @@ whatever the aim; a poor one only spreads the weights. In the terms of
 
 s_t being the largest alpha ||v||, D_t the largest distance between two values of v, and j_t the
 largest log-ratio of determinants (`dpaudit.algorithms.consensus.guarantees`). It is attained by
-hardly any transcript, except where v is constant, which it is with the linear loss, and with the
+hardly any output, except where v is constant, which it is with the linear loss, and with the
 logistic loss when the record is replaced by its opposite, as ``l'(m) + l'(-m) = -1`` and l'' is
 even. Then D and j are 0, and s_t is no more than needed.
 
@@ -91,7 +91,7 @@ class Aimed:
         return cls(algorithm, pair, Differing.of(pair))
 
     def sample(self, tilt: float, trials: int, rng: Generator) -> TiltedSample:
-        """Return transcripts, their losses and what weighs them, as `TiltedSample`."""
+        """Return outputs, their losses and what weighs them, as `TiltedSample`."""
         algorithm, dataset = self.algorithm, self.pair.dataset
         state, outputs = algorithm.start(dataset, trials), []
         loss, offset = np.zeros(trials), np.zeros(trials)
@@ -114,7 +114,7 @@ class Aimed:
         return TiltedSample(np.stack(outputs, axis=1), loss, offset, tilt)
 
     def log_weight_bounds(self, tilt: float) -> tuple[float, float]:
-        """Return bounds on ``log p/r + tilt L`` that hold for every transcript."""
+        """Return bounds on ``log p/r + tilt L`` that hold for every output."""
         low, high, d = 0.0, 0.0, self.pair.dataset.dimension
         for t in range(1, self.algorithm.iterations + 1):
             longest, spread = self._shift_limits(t)
@@ -205,7 +205,7 @@ class PenaltyPerturbation:
     algorithm: ConsensusProcess
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts, shape ``(R, T, N, d)``."""
+        """Return ``trials`` outputs, shape ``(R, T, N, d)``."""
         algorithm = self.algorithm
         algorithm.check(dataset)
         state, outputs = algorithm.start(dataset, trials), []
@@ -220,11 +220,11 @@ class PenaltyPerturbation:
         linear = self.algorithm.pull(state) - stretch * next_noise(self.algorithm, state, rng)
         return self.algorithm.minimise(linear, dataset, state.iteration)
 
-    def privacy_loss(self, transcripts: Array, pair: Pair[Dataset]) -> Array:
-        """Return ``log p / q`` of each transcript, eq. (61), shape ``(R,)``."""
+    def privacy_loss(self, outputs: Array, pair: Pair[Dataset]) -> Array:
+        """Return ``log p / q`` of each output, eq. (61), shape ``(R,)``."""
         record = Differing.of(pair)
-        loss = np.zeros(len(transcripts))
-        for state, broadcast in replay(self.algorithm, transcripts, pair.dataset, pair.neighbour):
+        loss = np.zeros(len(outputs))
+        for state, broadcast in replay(self.algorithm, outputs, pair.dataset, pair.neighbour):
             loss += self.update_loss(state, broadcast, record)
         return loss
 
@@ -245,27 +245,27 @@ class PenaltyPerturbation:
     def sample_tilted(
         self, pair: Pair[Dataset], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
-        """Return transcripts tilted towards a large privacy loss."""
+        """Return outputs tilted towards a large privacy loss."""
         return Aimed.of(self.algorithm, pair).sample(tilt, trials, rng)
 
     def log_mgf_bounds(self, pair: Pair[Dataset], tilt: float) -> tuple[float, float]:
-        """Return bounds on ``log p/r + tilt L`` that hold for every transcript."""
+        """Return bounds on ``log p/r + tilt L`` that hold for every output."""
         return Aimed.of(self.algorithm, pair).log_weight_bounds(tilt)
 
-    def loss_in_digits(self, transcript: Array, pair: Pair[Dataset], digits: int = 50) -> Any:
-        """Return the loss of one transcript, shape ``(T, N, d)``."""
-        return in_digits(self._enclose_loss(transcript, pair), digits)
+    def loss_in_digits(self, output: Array, pair: Pair[Dataset], digits: int = 50) -> Any:
+        """Return the loss of one output, shape ``(T, N, d)``."""
+        return in_digits(self._enclose_loss(output, pair), digits)
 
-    def loss_bounds(self, transcript: Array, pair: Pair[Dataset]) -> tuple[float, float]:
-        """Return doubles between which the loss of one transcript lies, shape ``(T, N, d)``."""
-        return ends(self._enclose_loss(transcript, pair))
+    def loss_bounds(self, output: Array, pair: Pair[Dataset]) -> tuple[float, float]:
+        """Return doubles between which the loss of one output lies, shape ``(T, N, d)``."""
+        return ends(self._enclose_loss(output, pair))
 
-    def _enclose_loss(self, transcript: Array, pair: Pair[Dataset]) -> Callable[[], Real]:
+    def _enclose_loss(self, output: Array, pair: Pair[Dataset]) -> Callable[[], Real]:
         record = Differing.of(pair)
         rows = pair.dataset.rows_of(record.node)
         here, there = (one.signed_records[rows] for one in (pair.dataset, pair.neighbour))
         node = NodeNumbers.of(self.algorithm, record.node)
-        return lambda: enclose_broadcast_loss(node, transcript, here, there)
+        return lambda: enclose_broadcast_loss(node, output, here, there)
 
     def neighbours(self, pair: Pair[Dataset]) -> tuple[Pair[Dataset], ...]:
         """Return the pair in which the record is replaced by its opposite, unless that is given."""
@@ -275,13 +275,13 @@ class PenaltyPerturbation:
         given = np.array_equal(opposite.signed_records[index], new)
         return () if given else (Pair(dataset, opposite, REPLACE_RECORD),)
 
-    def uniform_residuals(self, transcripts: Array, dataset: Dataset) -> Array:
+    def uniform_residuals(self, outputs: Array, dataset: Dataset) -> Array:
         """Return the noise behind every broadcast as independent uniforms, shape ``(R, T N d)``."""
         residuals = [
             self.noise_residuals(state, broadcast, dataset)
-            for state, broadcast in replay(self.algorithm, transcripts, dataset)
+            for state, broadcast in replay(self.algorithm, outputs, dataset)
         ]
-        return np.stack(residuals, axis=1).reshape(len(transcripts), -1)
+        return np.stack(residuals, axis=1).reshape(len(outputs), -1)
 
     def noise_residuals(self, state: ConsensusState, broadcast: Array, dataset: Dataset) -> Array:
         """Return the same of one iteration, shape ``(R, N, d)``: eq. (58)."""
@@ -306,7 +306,7 @@ class PrimalPerturbation:
     algorithm: ConsensusProcess
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts, shape ``(R, T, N, d)``."""
+        """Return ``trials`` outputs, shape ``(R, T, N, d)``."""
         algorithm = self.algorithm
         algorithm.check(dataset)
         state, outputs = algorithm.start(dataset, trials), []
@@ -317,12 +317,12 @@ class PrimalPerturbation:
             state = algorithm.advance(state, outputs[-1])
         return np.stack(outputs, axis=1)
 
-    def privacy_loss(self, transcripts: Array, pair: Pair[Dataset]) -> Array:
+    def privacy_loss(self, outputs: Array, pair: Pair[Dataset]) -> Array:
         """Return ``sum_t alpha (||f - f*^|| - ||f - f*||)`` at the node, shape ``(R,)``."""
         algorithm, node = self.algorithm, Differing.of(pair).node
         rows = pair.dataset.rows_of(node)
-        loss = np.zeros(len(transcripts))
-        for state, broadcast in replay(algorithm, transcripts, pair.dataset, pair.neighbour):
+        loss = np.zeros(len(outputs))
+        for state, broadcast in replay(algorithm, outputs, pair.dataset, pair.neighbour):
             pull = algorithm.pull(state)[:, node]
             problem = algorithm.problem(pair.dataset, state.iteration, node)
             with add_error_place(f"iteration {state.iteration}, node {node}"):
@@ -339,17 +339,17 @@ class PrimalPerturbation:
             loss += rate * norm_gain(broadcast[:, node] - exact, exact - other)
         return loss
 
-    def uniform_residuals(self, transcripts: Array, dataset: Dataset) -> Array:
+    def uniform_residuals(self, outputs: Array, dataset: Dataset) -> Array:
         """Return the noise on every broadcast as independent uniforms, shape ``(R, T N d)``."""
         algorithm, residuals = self.algorithm, []
-        for state, broadcast in replay(algorithm, transcripts, dataset):
+        for state, broadcast in replay(algorithm, outputs, dataset):
             exact = algorithm.minimise(algorithm.pull(state), dataset, state.iteration)
             residuals.append(
                 convert_noise_to_uniforms(
                     broadcast - exact, noise_rates(algorithm)[state.iteration - 1]
                 )
             )
-        return np.stack(residuals, axis=1).reshape(len(transcripts), -1)
+        return np.stack(residuals, axis=1).reshape(len(outputs), -1)
 
 
 # How far an even broadcast may be from what the earlier ones say, relative to its size.
@@ -386,7 +386,7 @@ class Recycled:
         check.non_negative("proximal_weight", self.proximal_weight)
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts, shape ``(R, T, N, d)``."""
+        """Return ``trials`` outputs, shape ``(R, T, N, d)``."""
         algorithm, odd = self.algorithm, PenaltyPerturbation(self.algorithm)
         algorithm.check(dataset)
         state, outputs = algorithm.start(dataset, trials), []
@@ -404,8 +404,8 @@ class Recycled:
         target = self.algorithm.pull(state) - state.revealed + gamma * state.models
         return np.asarray(target / (self.algorithm.stretch[state.iteration - 1][:, None] + gamma))
 
-    def privacy_loss(self, transcripts: Array, pair: Pair[Dataset]) -> Array:
-        """Return ``log p / q`` of each transcript, shape ``(R,)``: that of the odd iterations.
+    def privacy_loss(self, outputs: Array, pair: Pair[Dataset]) -> Array:
+        """Return ``log p / q`` of each output, shape ``(R,)``: that of the odd iterations.
 
         Raises
         ------
@@ -413,25 +413,23 @@ class Recycled:
             An even broadcast is not what the earlier ones say: both densities are then 0.
         """
         odd, record = PenaltyPerturbation(self.algorithm), Differing.of(pair)
-        loss = np.zeros(len(transcripts))
-        for state, broadcast in self._fresh(transcripts, pair.dataset, pair.neighbour):
+        loss = np.zeros(len(outputs))
+        for state, broadcast in self._fresh(outputs, pair.dataset, pair.neighbour):
             loss += odd.update_loss(state, broadcast, record)
         return loss
 
-    def uniform_residuals(self, transcripts: Array, dataset: Dataset) -> Array:
+    def uniform_residuals(self, outputs: Array, dataset: Dataset) -> Array:
         """Return the noise of the odd iterations as uniforms, shape ``(R, ceil(T/2) N d)``."""
         odd = PenaltyPerturbation(self.algorithm)
         residuals = [
             odd.noise_residuals(state, broadcast, dataset)
-            for state, broadcast in self._fresh(transcripts, dataset)
+            for state, broadcast in self._fresh(outputs, dataset)
         ]
-        return np.stack(residuals, axis=1).reshape(len(transcripts), -1)
+        return np.stack(residuals, axis=1).reshape(len(outputs), -1)
 
-    def _fresh(
-        self, transcripts: Array, *datasets: Dataset
-    ) -> Iterator[tuple[ConsensusState, Array]]:
+    def _fresh(self, outputs: Array, *datasets: Dataset) -> Iterator[tuple[ConsensusState, Array]]:
         """Yield the odd iterations; hold the even ones to what they are a function of."""
-        for state, broadcast in replay(self.algorithm, transcripts, *datasets):
+        for state, broadcast in replay(self.algorithm, outputs, *datasets):
             if state.iteration % 2:
                 yield state, broadcast
                 continue
@@ -439,7 +437,7 @@ class Recycled:
             # Written so that NaN counts as wrong.
             wrong = ~(gap <= _ROUNDING * (1 + np.abs(broadcast).max(axis=(1, 2))))
             if wrong.any():
-                name = f"transcripts[{int(np.argmax(wrong))}, {state.iteration - 1}]"
+                name = f"outputs[{int(np.argmax(wrong))}, {state.iteration - 1}]"
                 expected = "an even broadcast to be the function of the earlier ones that it is"
                 raise InvalidArgument(
                     name, VerbatimText(f"{Record(float(gap.max()))!r} off"), expected

@@ -65,10 +65,10 @@ class KnownMechanism(Protocol):
         ...
 
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
-        """Return transcripts, shape ``(trials, ...)``."""
+        """Return outputs, shape ``(trials, ...)``."""
         ...
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return what an attack that knew everything would compute, shape ``(R,)``."""
         ...
 
@@ -84,7 +84,7 @@ class KnownAnswer:
     mechanism
         States all numbers.
     attack
-        What an attack has to see in a transcript.
+        What an attack has to see in an output.
     published
         The epsilon that DP-Sniper found at these parameters (Bichsel et al. 2021, Table 1), if any.
     """
@@ -229,14 +229,14 @@ class OnGrid:
         return self.exact.pair()
 
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
-        """Return rounded transcripts, shape as of the exact ones."""
+        """Return rounded outputs, shape as of the exact ones."""
         # The step is a power of two, so scaling by it is exact and floor alone rounds.
         return np.asarray(np.floor(self.exact.sample(dataset, trials, rng) / STEP) * STEP)
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return the exact mechanism's ``log p/q``, shape ``(R,)``; a centre may be infinite."""
         with np.errstate(divide="ignore"):  # on a grid, an output may meet a pole of the density
-            return self.exact.score(transcripts)
+            return self.exact.score(outputs)
 
 
 IDEAL = Distinguisher(
@@ -254,9 +254,9 @@ class Ideal:
 
     mechanism: KnownMechanism
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return scores, shape ``(R,)``."""
-        return self.mechanism.score(transcripts)
+        return self.mechanism.score(outputs)
 
 
 def fit(

@@ -73,9 +73,9 @@ class RandomisedResponse:
         lies = rng.random(trials) >= 1 / (1 + math.exp(-self.epsilon))
         return np.asarray(np.where(lies, 1 - dataset[0], dataset[0]), dtype=np.float64)
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``."""
-        return log_ratio(self, transcripts)
+        return log_ratio(self, outputs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,9 +147,9 @@ class TruncatedGeometric:
         up, down = rng.geometric(-math.expm1(-self.epsilon), size=(2, trials))
         return np.asarray(np.clip(dataset[0] + up - down, 0.0, self.records))
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``."""
-        return log_ratio(self, transcripts)
+        return log_ratio(self, outputs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,12 +244,12 @@ class Rappor:
         chances = np.where(kept > 0, self.high, self.low)
         return (rng.random(shape) < chances).astype(np.float64)
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``."""
         pair, (low, high) = self.pair(), self.rates
         change = self.filter(pair.dataset) - self.filter(pair.neighbour)
         of_one, of_zero = math.log(high / low), math.log((1 - high) / (1 - low))
-        return np.asarray((transcripts * of_one + (1 - transcripts) * of_zero) @ change)
+        return np.asarray((outputs * of_one + (1 - outputs) * of_zero) @ change)
 
 
 def bloom_filter(value: float, hashes: int, bits: int) -> Array:

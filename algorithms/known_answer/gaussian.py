@@ -82,9 +82,9 @@ class Gaussian:
         """Return noisy answers, shape ``(trials,)``."""
         return rng.normal(dataset[0], self.noise_scale, trials)
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``."""
-        return np.asarray((transcripts - 0.5) / self.noise_scale**2)
+        return np.asarray((outputs - 0.5) / self.noise_scale**2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,9 +161,9 @@ class SubsampledGaussian:
             total = (rng.random((trials, len(dataset))) < self.ratio) @ dataset
         return np.asarray(total + rng.normal(0.0, self.noise_scale, trials))
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``."""
-        plain = (transcripts - 0.5) / self.noise_scale**2
+        plain = (outputs - 0.5) / self.noise_scale**2
         if self.fixed_batch:
             return np.asarray(plain)
         # The log-ratio of the mixture: log((1 - q) + q p_1/q_0).

@@ -76,9 +76,9 @@ class Laplace:
         """Return noisy answers, shape ``(trials,)``."""
         return np.asarray(dataset[0] + draw_laplace(1 / self.true_epsilon, trials, rng))
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``."""
-        return laplace_loss(transcripts, 0.0, 1.0, self.true_epsilon)
+        return laplace_loss(outputs, 0.0, 1.0, self.true_epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,10 +135,10 @@ class NoisyHistogram:
         noise = draw_laplace(1 / self.true_epsilon, (trials, self.bins), rng)
         return np.asarray(dataset + noise)
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``."""
         pair = self.pair()
-        return laplace_loss(transcripts, pair.dataset, pair.neighbour, self.true_epsilon)
+        return laplace_loss(outputs, pair.dataset, pair.neighbour, self.true_epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,9 +192,9 @@ class ParallelLaplace:
         noise = draw_laplace(self.count / self.epsilon, (trials, self.count), rng)
         return np.asarray(dataset[0] + noise)
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``."""
-        return laplace_loss(transcripts, 0.0, 1.0, self.epsilon / self.count)
+        return laplace_loss(outputs, 0.0, 1.0, self.epsilon / self.count)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,9 +250,9 @@ class PrefixSum:
         noise = draw_laplace(self.entries / self.epsilon, (trials, self.entries), rng)
         return np.asarray(np.cumsum(dataset + noise, axis=1))
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``: of the increments."""
-        answers = np.diff(transcripts, axis=1, prepend=0.0)
+        answers = np.diff(outputs, axis=1, prepend=0.0)
         return laplace_loss(answers, 0.0, 1.0, self.epsilon / self.entries)
 
 
@@ -311,9 +311,9 @@ class FloatingPointLaplace:
         signs = rng.choice([-1.0, 1.0], size=trials)
         return np.asarray(dataset[0] + signs * sizes)
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return infinity for outputs that the answer 1 cannot give, shape ``(R,)``."""
         # Scaling by a power of two is exact: what is no multiple of 2^-53 shows as a fraction.
-        scaled = transcripts * 2.0**53
-        loss = laplace_loss(transcripts, 0.0, 1.0, self.epsilon)
+        scaled = outputs * 2.0**53
+        loss = laplace_loss(outputs, 0.0, 1.0, self.epsilon)
         return np.where(scaled == np.floor(scaled), loss, np.inf)

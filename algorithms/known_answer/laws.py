@@ -29,8 +29,8 @@ class FiniteLaw:
     outcomes: Array
     probabilities: Array
 
-    def indices(self, transcripts: Array) -> NDArray[np.intp]:
-        """Return which outcome every transcript is, shape ``(R,)``.
+    def indices(self, outputs: Array) -> NDArray[np.intp]:
+        """Return which outcome every output is, shape ``(R,)``.
 
         Examples
         --------
@@ -39,7 +39,7 @@ class FiniteLaw:
         array([1, 0, 1])
         """
         count = len(self.probabilities)
-        rows = np.concatenate([self.outcomes, transcripts])
+        rows = np.concatenate([self.outcomes, outputs])
         # Equal rows get one number, so outcomes and outputs are matched without a search for each.
         _, found = np.unique(rows.reshape(len(rows), -1), axis=0, return_inverse=True)
         found = found.ravel()
@@ -52,7 +52,7 @@ class HasFiniteLaw(Hashable, Protocol):
     """A mechanism of finitely many outcomes, the same on every dataset."""
 
     def law(self, dataset: Array) -> FiniteLaw:
-        """Return the exact law of a transcript."""
+        """Return the exact law of an output."""
         ...
 
     def pair(self) -> Pair[Array]:
@@ -64,7 +64,7 @@ class HasFiniteLaw(Hashable, Protocol):
 def compute_outcome_losses(mechanism: HasFiniteLaw) -> tuple[FiniteLaw, Array]:
     """Return the law on the pair's dataset, and ``log p/q`` of every outcome (0 for one not seen).
 
-    Cached: a score needs them for every block of transcripts.
+    Cached: a score needs them for every block of outputs.
     """
     pair = mechanism.pair()
     law, other = mechanism.law(pair.dataset), mechanism.law(pair.neighbour)
@@ -82,10 +82,10 @@ def best_event(mechanism: HasFiniteLaw) -> float:
     return float(np.abs(loss).max())
 
 
-def log_ratio(mechanism: HasFiniteLaw, transcripts: Array) -> Array:
-    """Return ``log p/q`` of transcripts, shape ``(R,)``."""
+def log_ratio(mechanism: HasFiniteLaw, outputs: Array) -> Array:
+    """Return ``log p/q`` of outputs, shape ``(R,)``."""
     law, loss = compute_outcome_losses(mechanism)
-    return np.asarray(loss[law.indices(transcripts)])
+    return np.asarray(loss[law.indices(outputs)])
 
 
 def draw_laplace(scale: float, shape: Any, rng: Generator) -> Array:
@@ -125,20 +125,20 @@ def laplace_density(x: Any, rate: float) -> Array:
     return np.asarray(rate / 2 * np.exp(-rate * np.abs(x)))
 
 
-def laplace_loss(transcripts: Array, at: Any, other: Any, rate: float) -> Array:
+def laplace_loss(outputs: Array, at: Any, other: Any, rate: float) -> Array:
     """Return ``log p/q`` of independent Laplace noise around ``at`` and around ``other``.
 
     Parameters
     ----------
-    transcripts
+    outputs
         Shape ``(R,)`` or ``(R, k)``; a row's entries are independent.
     at, other
-        What was perturbed, broadcastable to a transcript.
+        What was perturbed, broadcastable to an output.
     rate
         One over the scale.
     """
-    loss = rate * (np.abs(transcripts - other) - np.abs(transcripts - at))
-    return np.asarray(loss.reshape(len(transcripts), -1).sum(axis=1))
+    loss = rate * (np.abs(outputs - other) - np.abs(outputs - at))
+    return np.asarray(loss.reshape(len(outputs), -1).sum(axis=1))
 
 
 def build_kink_quadrature(

@@ -137,13 +137,13 @@ class ReportNoisyMax:
             total += self._density(values - answer) * self._below(values, np.delete(dataset, i))
         return total
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``."""
         if self.variant < 3:
-            return log_ratio(self, transcripts)
+            return log_ratio(self, outputs)
         pair = self.pair()
         with np.errstate(divide="ignore"):
-            p, q = (np.log(self.density(transcripts, d)) for d in (pair.dataset, pair.neighbour))
+            p, q = (np.log(self.density(outputs, d)) for d in (pair.dataset, pair.neighbour))
         return np.asarray(p - q)
 
     def _density(self, noise: Array) -> Array:

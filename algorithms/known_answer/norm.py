@@ -145,12 +145,11 @@ class ExponentialNorm:
             raise InvalidArgument("exponential_radius", True, "False: this law has no such radius")
         return ExponentialNormSteps(OneRelease(self.epsilon))
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``."""
         pair = self.pair()
         near, far = (
-            np.linalg.norm(transcripts - centre, axis=1)
-            for centre in (pair.dataset, pair.neighbour)
+            np.linalg.norm(outputs - centre, axis=1) for centre in (pair.dataset, pair.neighbour)
         )
         loss = self.epsilon * (far - near)
         if self.exponential_radius:

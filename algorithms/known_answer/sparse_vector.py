@@ -253,18 +253,18 @@ class SparseVector:
         factors = np.stack([np.ones_like(below), below, above])
         return factors, weights * laplace_density(nodes, threshold)
 
-    def score(self, transcripts: Array) -> Array:
+    def score(self, outputs: Array) -> Array:
         """Return ``log p/q`` on the pair, shape ``(R,)``."""
         if not self.recipe.numeric:
-            return log_ratio(self, transcripts)
+            return log_ratio(self, outputs)
         pair = self.pair()
-        p, q = (self._log_density(transcripts, data) for data in (pair.dataset, pair.neighbour))
+        p, q = (self._log_density(outputs, data) for data in (pair.dataset, pair.neighbour))
         return np.asarray(p - q)
 
-    def _log_density(self, transcripts: Array, dataset: Array) -> Array:
-        """Return the log-density of a numeric transcript; all answers on a side are equal."""
+    def _log_density(self, outputs: Array, dataset: Array) -> Array:
+        """Return the log-density of a numeric output; all answers on a side are equal."""
         threshold, answer = self.rates
-        said, values = transcripts[..., 0], transcripts[..., 1].sum(axis=1)
+        said, values = outputs[..., 0], outputs[..., 1].sum(axis=1)
         ended = (said == ABOVE).any(axis=1)
         count = (said == BELOW).sum(axis=1)
         # The midpoint rule below needs pieces far shorter than those of a Gauss rule.

@@ -93,7 +93,7 @@ class StochasticInner(Generic[StateT]):
     process: StochasticProcess[StateT]
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts, shape ``(R, t l, n, d)``."""
+        """Return ``trials`` outputs, shape ``(R, t l, n, d)``."""
         process = self.process
         process.check(dataset)
         return roll_out(
@@ -114,7 +114,7 @@ class BroadcastView:
     message: str = "average"
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts, shape ``(R, t, n, d)``."""
+        """Return ``trials`` outputs, shape ``(R, t, n, d)``."""
         seen = self.inner.sample(dataset, trials, rng)
         # The t l inner models of a run, cut into iterations.
         loops = seen.reshape((trials, -1, self.inner_steps, *seen.shape[2:]))
@@ -304,7 +304,7 @@ class MultiStepADMM:
         return mean_shift(self.loss, state.inner, record, curvature)
 
     def squared_shift_bounds(self, pair: Pair[Dataset]) -> tuple[float, float]:
-        """Return bounds on ``sum ||shift||^2 / scale^2`` over all transcripts."""
+        """Return bounds on ``sum ||shift||^2 / scale^2`` over all outputs."""
         return bound_squared_shifts(self, Differing.of(pair))
 
     # --- the paper's constants -------------------------------------------------------------
@@ -329,13 +329,13 @@ class MultiStepADMM:
         return np.asarray(total)
 
 
-def final_model(transcripts: Array) -> Array:
+def final_model(outputs: Array) -> Array:
     """Return eq. (22), the mean of ``w~^{k,r}`` over k = 1..t and r = 0..l-1, shape ``(R, n, d)``.
 
-    ``transcripts`` are of the inner view. The sum starts at the initial model, 0, and leaves the
+    ``outputs`` are of the inner view. The sum starts at the initial model, 0, and leaves the
     last output out.
     """
-    return np.asarray(transcripts[:, :-1].sum(axis=1) / transcripts.shape[1])
+    return np.asarray(outputs[:, :-1].sum(axis=1) / outputs.shape[1])
 
 
 def compute_theorem6_multiplier(

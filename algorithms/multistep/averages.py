@@ -170,7 +170,7 @@ class Averages:
         for _ in range(self.steps):
             step = self.step(state, pair.dataset)
             total += float(np.sum((self.shift(state, pair) / step.scale) ** 2))
-            # The shift is the same along every transcript; that of the means is one of them.
+            # The shift is the same along every output; that of the means is one of them.
             state = self.advance(state, step.mean)
         return total, total
 
@@ -224,7 +224,7 @@ class ExactBroadcast(GaussianSteps[Dataset, AveragesState]):
     process: Averages
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts of the algorithm, shape ``(R, t, n, d)``."""
+        """Return ``trials`` outputs of the algorithm, shape ``(R, t, n, d)``."""
         return self.process.algorithm.broadcast().sample(dataset, trials, rng)
 
 

@@ -95,7 +95,7 @@ def mean_shift(loss: MarginLoss, models: Array, record: Differing, curvature: fl
 
 
 def bound_squared_shifts(algorithm: Linearised, record: Differing) -> tuple[float, float]:
-    """Return bounds on ``sum ||shift||^2 / scale^2`` over all transcripts.
+    """Return bounds on ``sum ||shift||^2 / scale^2`` over all outputs.
 
     The gradient difference is ``p u - q u'`` with slopes p, q in the loss's range; its norm is
     convex, so largest at a corner. It is bounded below only where the slopes are constant.

@@ -295,7 +295,7 @@ class SharingADMM:
         return shift
 
     def squared_shift_bounds(self, pair: Pair[Dataset]) -> tuple[float, float]:
-        """Return bounds on ``sum ||shift||^2 / sigma^2`` over all transcripts.
+        """Return bounds on ``sum ||shift||^2 / sigma^2`` over all outputs.
 
         The first message does not depend on the data. The others move with the history, which is
         unbounded, so that only a ball bounds them: ``||D x - D' x'|| <= (||D|| + ||D'||) radius``.
@@ -356,7 +356,7 @@ class MessageView:
     algorithm: SharingADMM
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts, shape ``(R, T, M, N)``."""
+        """Return ``trials`` outputs, shape ``(R, T, M, N)``."""
         iterates = self.algorithm.iterates(dataset, trials, rng)
         return np.stack([iterate.state.messages for iterate in iterates], axis=1)
 
@@ -368,7 +368,7 @@ class NetworkView:
     algorithm: SharingADMM
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts, shape ``(R, T, M + 2, N)``."""
+        """Return ``trials`` outputs, shape ``(R, T, M + 2, N)``."""
         sent = []
         for iterate in self.algorithm.iterates(dataset, trials, rng):
             state = iterate.state
@@ -383,6 +383,6 @@ class PartyModelView:
     algorithm: SharingADMM
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts, shape ``(R, T, d)``."""
+        """Return ``trials`` outputs, shape ``(R, T, d)``."""
         iterates = self.algorithm.iterates(dataset, trials, rng)
         return np.stack([iterate.models for iterate in iterates], axis=1)

@@ -87,7 +87,7 @@ class ClientModelView:
     algorithm: TablesADMM
 
     def sample(self, dataset: JoinedTables, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts, shape ``(R, T, D, d_c)``: models stacked by table."""
+        """Return ``trials`` outputs, shape ``(R, T, D, d_c)``: models stacked by table."""
         states = self.algorithm.run(dataset, trials, rng)
         return np.stack([np.concatenate(state.models, axis=1) for state in states], axis=1)
 
@@ -103,7 +103,7 @@ class ServerView:
     model: Mechanism[JoinedTables]
 
     def sample(self, dataset: JoinedTables, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts, shape ``(R, T, sum n_i, d_c)``: stacked by table."""
+        """Return ``trials`` outputs, shape ``(R, T, sum n_i, d_c)``: stacked by table."""
         models = self.model.sample(dataset, trials, rng)
         by_table = np.split(models, np.cumsum(dataset.widths)[:-1], axis=2)
         tables = zip(dataset.features, by_table, strict=True)

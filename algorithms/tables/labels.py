@@ -83,12 +83,12 @@ class LabelRelease:
         noise = rng.laplace(scale=self.noise_scale, size=(trials, *encoded.shape))
         return np.asarray(encoded + noise)
 
-    def privacy_loss(self, transcripts: Array, pair: Pair[JoinedTables]) -> Array:
+    def privacy_loss(self, outputs: Array, pair: Pair[JoinedTables]) -> Array:
         """Return ``log p / q`` of each release, shape ``(R,)``."""
         if pair.relation is not REPLACE_LABEL:
             raise InvalidArgument("relation", VerbatimText(pair.relation.name), REPLACE_LABEL.name)
-        self._check_shape(transcripts, pair.dataset)
-        released = transcripts[:, pair.index]
+        self._check_shape(outputs, pair.dataset)
+        released = outputs[:, pair.index]
         # Every other label is the same on both sides, and its terms cancel.
         old, new = (
             self.loss.encode(data.labels)[pair.index] for data in (pair.dataset, pair.neighbour)
@@ -96,16 +96,16 @@ class LabelRelease:
         loss: Array = np.sum(np.abs(released - new) - np.abs(released - old), axis=1)
         return loss / self.noise_scale
 
-    def uniform_residuals(self, transcripts: Array, dataset: JoinedTables) -> Array:
+    def uniform_residuals(self, outputs: Array, dataset: JoinedTables) -> Array:
         """Return the distribution function of the noise at every coordinate, shape ``(R, k)``."""
-        self._check_shape(transcripts, dataset)
-        noise = (transcripts - self.loss.encode(dataset.labels)) / self.noise_scale
+        self._check_shape(outputs, dataset)
+        noise = (outputs - self.loss.encode(dataset.labels)) / self.noise_scale
         # The exponent is never positive, so no noise is too large for it.
         tail = np.exp(-np.abs(noise)) / 2
-        return np.where(noise < 0, tail, 1 - tail).reshape(len(transcripts), -1)
+        return np.where(noise < 0, tail, 1 - tail).reshape(len(outputs), -1)
 
-    def _check_shape(self, transcripts: Array, dataset: JoinedTables) -> None:
+    def _check_shape(self, outputs: Array, dataset: JoinedTables) -> None:
         expected = (len(dataset.labels), self.loss.outputs)
-        if transcripts.shape[1:] != expected:
-            shape = VerbatimText(f"shape {transcripts.shape}")
-            raise InvalidArgument("transcripts", shape, f"(trials, {expected[0]}, {expected[1]})")
+        if outputs.shape[1:] != expected:
+            shape = VerbatimText(f"shape {outputs.shape}")
+            raise InvalidArgument("outputs", shape, f"(trials, {expected[0]}, {expected[1]})")

@@ -170,7 +170,7 @@ class LocalSteps:
         return History(models, steps, Round(models, state.round) if over else state.round)
 
     def squared_shift_bounds(self, pair: Pair[JoinedTables]) -> tuple[float, float]:
-        """Return bounds on ``sum_t ||v_t||^2 / s_t^2`` over all transcripts."""
+        """Return bounds on ``sum_t ||v_t||^2 / s_t^2`` over all outputs."""
         moved = np.array(count_touched_tuples(pair), dtype=np.float64)
         # A clipped gradient has norm at most C, so two of them are at most 2 C apart, in units of
         # noise of sigma C. One term for every step also covers the first round, in which only the
@@ -238,7 +238,7 @@ class BatchSteps:
     algorithm: TablesProcess
 
     def sample(self, dataset: JoinedTables, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts."""
+        """Return ``trials`` outputs."""
         solver, outputs = self._solver(dataset), np.empty((trials, self.steps, 1, 1))
         for t, absent, present, scale in self._replayed(dataset, outputs):
             drawn = rng.random((trials, 1, 1)) < solver.sampling_ratio
@@ -246,20 +246,18 @@ class BatchSteps:
             outputs[:, t] = mean + scale * rng.standard_normal(mean.shape)
         return outputs
 
-    def privacy_loss(self, transcripts: Array, pair: Pair[JoinedTables]) -> Array:
-        """Return ``log p / q`` of each transcript, shape ``(R,)``."""
-        here, there = (
-            self._log_density(transcripts, data) for data in (pair.dataset, pair.neighbour)
-        )
+    def privacy_loss(self, outputs: Array, pair: Pair[JoinedTables]) -> Array:
+        """Return ``log p / q`` of each output, shape ``(R,)``."""
+        here, there = (self._log_density(outputs, data) for data in (pair.dataset, pair.neighbour))
         return here - there
 
-    def uniform_residuals(self, transcripts: Array, dataset: JoinedTables) -> Array:
+    def uniform_residuals(self, outputs: Array, dataset: JoinedTables) -> Array:
         """Return the mixture's distribution function at every step, shape ``(R, T tau')``."""
-        ratio, residuals = self._solver(dataset).sampling_ratio, np.empty_like(transcripts)
-        for t, absent, present, scale in self._replayed(dataset, transcripts):
-            without, within = (ndtr((transcripts[:, t] - m) / scale) for m in (absent, present))
+        ratio, residuals = self._solver(dataset).sampling_ratio, np.empty_like(outputs)
+        for t, absent, present, scale in self._replayed(dataset, outputs):
+            without, within = (ndtr((outputs[:, t] - m) / scale) for m in (absent, present))
             residuals[:, t] = (1 - ratio) * without + ratio * within
-        return residuals.reshape(len(transcripts), -1)
+        return residuals.reshape(len(outputs), -1)
 
     @property
     def steps(self) -> int:
@@ -267,13 +265,12 @@ class BatchSteps:
         solver = self.algorithm.solver
         return self.algorithm.iterations * (solver.steps if isinstance(solver, LocalSGD) else 1)
 
-    def _log_density(self, transcripts: Array, dataset: JoinedTables) -> Array:
+    def _log_density(self, outputs: Array, dataset: JoinedTables) -> Array:
         """Return the log-density, without the constant that both sides of a pair share."""
-        ratio, total = self._solver(dataset).sampling_ratio, np.zeros(len(transcripts))
-        for t, absent, present, scale in self._replayed(dataset, transcripts):
+        ratio, total = self._solver(dataset).sampling_ratio, np.zeros(len(outputs))
+        for t, absent, present, scale in self._replayed(dataset, outputs):
             without, within = (
-                -(((transcripts[:, t, 0, 0] - m[:, 0, 0]) / scale) ** 2) / 2
-                for m in (absent, present)
+                -(((outputs[:, t, 0, 0] - m[:, 0, 0]) / scale) ** 2) / 2 for m in (absent, present)
             )
             # A ratio of 1 leaves one component without weight: its logarithm is -inf, which
             # logaddexp takes.

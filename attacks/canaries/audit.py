@@ -3,7 +3,7 @@ r"""One run of multi-step DP-ADMM, a thousand canaries: what can be certified wi
 **Threat model.** The attacker crafts m records, the canaries, and knows them, the algorithm's
 public parameters and, as the definition of differential privacy grants, every other record. The
 auditor tosses a fair coin for each canary and runs the algorithm once, with the canary (+1) or with
-its partner (-1) in the same place. The attacker sees one transcript (every inner model, every
+its partner (-1) in the same place. The attacker sees one output (every inner model, every
 broadcast, or the final models: `dpaudit.attacks.canaries.scores`), scores each canary and guesses
 the coins of the most extreme scores. A count of right guesses certifies a lower bound on epsilon
 (`dpaudit.estimation.one_run`), whatever the scores are; better scores make it larger.
@@ -60,9 +60,9 @@ PLANS = (20, 50, 100, 200, 400)
 
 
 class Score(Protocol):
-    """The attacker's scores of one transcript."""
+    """The attacker's scores of one output."""
 
-    def __call__(self, transcript: Array, canaries: Canaries) -> Array:
+    def __call__(self, output: Array, canaries: Canaries) -> Array:
         """Return one score a canary, shape ``(m,)``: higher means rather +1."""
         ...
 
@@ -160,7 +160,7 @@ def one_run_audit(
     Parameters
     ----------
     mechanism, score
-        What is run, and what its transcript tells the attacker.
+        What is run, and what its output tells the attacker.
     dataset, canaries
         The other records, and those the coins are about.
     claim
@@ -194,8 +194,8 @@ def one_run_audit(
     started = time.perf_counter()
     # The error probability is over these coins, so nothing may see them before the scores are made.
     coins = draw_coins(len(canaries), rng)
-    transcript = draw_checked_sample(mechanism, canaries.insert(dataset, coins), 1, rng)[0]
-    scores = score(transcript, canaries)
+    output = draw_checked_sample(mechanism, canaries.insert(dataset, coins), 1, rng)[0]
+    scores = score(output, canaries)
     # Which plans are left depends on public numbers alone, so their shares of alpha are fixed
     # before any score is known.
     kept = [plan for plan in plans if plan <= len(canaries)]

@@ -1,4 +1,4 @@
-"""The scores that an attacker makes of one transcript of multi-step DP-ADMM, canary by canary.
+"""The scores that an attacker makes of one output of multi-step DP-ADMM, canary by canary.
 
 | score                 | sees                               | knows besides the canaries          |
 |-----------------------|------------------------------------|-------------------------------------|
@@ -57,27 +57,27 @@ class Likelihood:
     algorithm: MultiStepADMM
     dataset: Dataset
 
-    def __call__(self, transcript: Array, canaries: Canaries) -> Array:
+    def __call__(self, output: Array, canaries: Canaries) -> Array:
         """Return the scores, shape ``(m,)``.
 
         Raises
         ------
         InvalidArgument
-            The transcript does not have one entry a step.
+            The output does not have one entry a step.
         """
         algorithm, others = self.algorithm, canaries.remove(self.dataset)
-        if len(transcript) != algorithm.steps:
-            given = VerbatimText(f"{len(transcript)} steps")
-            raise InvalidArgument("transcript", given, f"{algorithm.steps}: another view's score?")
+        if len(output) != algorithm.steps:
+            given = VerbatimText(f"{len(output)} steps")
+            raise InvalidArgument("output", given, f"{algorithm.steps}: another view's score?")
         # `step.scale` is 2 c_1 sigma unit, so dividing by it and multiplying by this leaves a
         # residual in units of one record's slope.
         factor = 2 * algorithm.loss.lipschitz * algorithm.noise_multiplier
         state, scores = algorithm.start(others, 1), np.zeros(len(canaries))
-        for output in transcript:
+        for entry in output:
             step = algorithm.step(state, others)
-            left = (output - step.mean[0]) * factor / step.scale
+            left = (entry - step.mean[0]) * factor / step.scale
             scores += self._compute_step_alignment(left, state.inner[0], canaries)
-            state = algorithm.advance(state, output[None])
+            state = algorithm.advance(state, entry[None])
         # In these units the noise has the variance factor^2, which turns inner products into
         # log-likelihood ratios.
         return scores / factor**2
@@ -116,9 +116,9 @@ class Margin:
     The loss falls with the margin, so its order is that of a loss threshold.
     """
 
-    def __call__(self, transcript: Array, canaries: Canaries) -> Array:
-        """Return the scores of transcripts ``(..., n, d)`` whose last models count, ``(m,)``."""
-        models = transcript.reshape(-1, *transcript.shape[-2:])[-1]
+    def __call__(self, output: Array, canaries: Canaries) -> Array:
+        """Return the scores of outputs ``(..., n, d)`` whose last models count, ``(m,)``."""
+        models = output.reshape(-1, *output.shape[-2:])[-1]
         signed, _ = canaries.sides
         # What all nodes have learnt says little of one node's canaries; the node's deviation does.
         own: Array = np.einsum("md,md->m", signed, (models - models.mean(axis=0))[canaries.nodes])
@@ -140,21 +140,21 @@ class BroadcastLikelihood:
     algorithm: MultiStepADMM
     dataset: Dataset
 
-    def __call__(self, transcript: Array, canaries: Canaries) -> Array:
+    def __call__(self, output: Array, canaries: Canaries) -> Array:
         """Return the scores of broadcasts, shape ``(t, n, d)``, as shape ``(m,)``.
 
         Raises
         ------
         InvalidArgument
-            The transcript does not have one entry an iteration.
+            The output does not have one entry an iteration.
         """
         algorithm, others = self.algorithm, canaries.remove(self.dataset)
-        if len(transcript) != algorithm.iterations:
-            given = VerbatimText(f"{len(transcript)} broadcasts")
-            raise InvalidArgument("transcript", given, f"{algorithm.iterations}, one an iteration")
+        if len(output) != algorithm.iterations:
+            given = VerbatimText(f"{len(output)} broadcasts")
+            raise InvalidArgument("output", given, f"{algorithm.iterations}, one an iteration")
         state, chain = algorithm.start(others, 1), _Chain.start(others, canaries)
         scores = np.zeros(len(canaries))
-        for broadcast in transcript:
+        for broadcast in output:
             chain = chain.begun()
             for _ in range(algorithm.inner_steps - 1):
                 chain = self._advance_chain(chain, state, others, canaries)

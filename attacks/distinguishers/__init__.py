@@ -1,1 +1,1 @@
-"""Scores of transcripts: higher on those that rather come from the dataset."""
+"""Scores of outputs: higher on those that rather come from the dataset."""

@@ -17,7 +17,7 @@ LIKELIHOOD_RATIO = Distinguisher(
 
 LINEAR_CLASSIFIER = Distinguisher(
     name="linear-classifier",
-    statement="logistic regression on the transcript's entries and, when few, their squares",
+    statement="logistic regression on the output's entries and, when few, their squares",
     threat_model=(
         "can run the mechanism on both datasets but knows nothing about it; sees one output; "
         "wants to know which dataset produced it"

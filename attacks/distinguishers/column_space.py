@@ -57,9 +57,9 @@ class ColumnSpaceScore:
     other_basis: Array
     party: int | None
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return the scores, summed over iterations, shape ``(R,)``; 0 where nothing is told."""
-        sent = messages_of(transcripts, self.party, len(self.basis))
+        sent = messages_of(outputs, self.party, len(self.basis))
         here, there = (
             compute_relative_residuals(sent, basis) for basis in (self.basis, self.other_basis)
         )
@@ -79,7 +79,7 @@ def fit(
     Raises
     ------
     InvalidArgument
-        The pair is not of replaced columns, or the transcripts hold no messages.
+        The pair is not of replaced columns, or the outputs hold no messages.
 
     Examples
     --------
@@ -106,8 +106,8 @@ def fit(
     score = ColumnSpaceScore(column_basis(here), column_basis(there), party)
     # Nothing is learned from these outputs; they are read so that a wrong shape is refused here and
     # not when fresh outputs are scored.
-    for transcripts in (on_dataset, on_neighbour):
-        messages_of(transcripts, party, len(score.basis))
+    for outputs in (on_dataset, on_neighbour):
+        messages_of(outputs, party, len(score.basis))
     return score
 
 
@@ -144,12 +144,12 @@ def compute_relative_residuals(messages: Array, basis: Array) -> Array:
     return np.asarray(np.divide(outside, sent, out=np.zeros_like(sent), where=sent > 0))
 
 
-def messages_of(transcripts: Array, party: int | None, samples: int) -> Array:
-    """Return a party's messages in transcripts, shape ``(R, T, N)``.
+def messages_of(outputs: Array, party: int | None, samples: int) -> Array:
+    """Return a party's messages in outputs, shape ``(R, T, N)``.
 
     Parameters
     ----------
-    transcripts
+    outputs
         Shape ``(R, T, M, N)``, where rows of the centre may follow the parties'; ``(R, T, N)`` if
         there is no axis of parties.
     party, samples
@@ -158,16 +158,14 @@ def messages_of(transcripts: Array, party: int | None, samples: int) -> Array:
     Raises
     ------
     InvalidArgument
-        The transcripts are of another shape.
+        The outputs are of another shape.
     """
-    shape = np.shape(transcripts)
+    shape = np.shape(outputs)
     fits = len(shape) == (3 if party is None else 4) and shape[-1] == samples
     if not fits or (party is not None and party >= shape[2]):
         axes = "(R, T" + (", M" if party is not None else "") + f", {samples})"
-        raise InvalidArgument(
-            "transcripts", VerbatimText(f"shape {shape}"), f"messages, shape {axes}"
-        )
-    return np.asarray(transcripts if party is None else transcripts[:, :, party])
+        raise InvalidArgument("outputs", VerbatimText(f"shape {shape}"), f"messages, shape {axes}")
+    return np.asarray(outputs if party is None else outputs[:, :, party])
 
 
 def _find_column_blocks(mechanism: Mechanism[Any]) -> tuple[int, ...] | None:

@@ -21,7 +21,7 @@ from dpaudit.estimation.repeated import Repeated, find_repeated_scores
 
 Codes = NDArray[np.int64]
 
-PER_OUTCOME = 4  # transcripts to every distinct one: else they are not few
+PER_OUTCOME = 4  # outputs to every distinct one: else they are not few
 # Half a count keeps log 0 away and leaves the log-ratio nearly unbiased (Haldane 1956).
 _SMOOTHING = 0.5
 # Up to so many distinct values, edges lie between them; beyond, at quantiles.
@@ -264,15 +264,15 @@ def build_row_coder(rows: Array, most: float) -> Coder | None:
     return Coder(np.asarray(grain), tuple(all_levels), tuple(all_seen), tuple(tables))
 
 
-def flatten_outputs(transcripts: Array) -> Array:
-    """Return one row a transcript, as floats, shape ``(R, C)``.
+def flatten_outputs(outputs: Array) -> Array:
+    """Return one row an output, as floats, shape ``(R, C)``.
 
     Examples
     --------
     >>> flatten_outputs(np.ones((3, 2, 2), dtype=bool)).shape
     (3, 4)
     """
-    values = np.asarray(transcripts, dtype=np.float64)
+    values = np.asarray(outputs, dtype=np.float64)
     return values.reshape(len(values), -1)
 
 

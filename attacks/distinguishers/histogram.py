@@ -1,9 +1,9 @@
 """Counting: log-ratios of the frequencies of outcomes or, where they are many, of their entries.
 
-Where transcripts take few values, an outcome's score is the log-ratio of how often it was seen.
+Where outputs take few values, an outcome's score is the log-ratio of how often it was seen.
 Else its entries are scored one by one, as though they were independent given the pattern of those
 that take few values, and added up: of the entries themselves or of successive differences, each
-counted by itself or all as though they had one law, whichever predicts transcripts better that were
+counted by itself or all as though they had one law, whichever predicts outputs better that were
 not counted.
 """
 
@@ -56,7 +56,7 @@ _FEW_LEVELS = 16
 _MOST_PATTERNS = 64
 _PER_PATTERN = 1000
 _MOST_COLUMNS = 500
-_MOST_COMPARED = 300_000  # transcripts of a side on which kinds of counting are compared
+_MOST_COMPARED = 300_000  # outputs of a side on which kinds of counting are compared
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,16 @@ class Frequencies:
     numbers: Coder
     ratios: Array
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return log-ratios, shape ``(R,)``."""
-        return np.asarray(self.ratios[self.numbers(flatten_outputs(transcripts))])
+        return np.asarray(self.ratios[self.numbers(flatten_outputs(outputs))])
 
 
 @dataclass(frozen=True)
 class Added:
-    """Scores a transcript by its pattern, plus its other columns given the pattern.
+    """Scores an output by its pattern, plus its other columns given the pattern.
 
-    Columns are entries, or their successive differences along a transcript's first axis.
+    Columns are entries, or their successive differences along an output's first axis.
     ``tables[k][i]`` scores column ``counted[i]`` beside pattern k; a pattern that was never seen
     scores 0.
     """
@@ -86,9 +86,9 @@ class Added:
     patterns: Frequencies
     tables: tuple[tuple[Steps, ...], ...]
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return sums of log-ratios, shape ``(R,)``."""
-        table = _flatten_count_columns(transcripts, self.differences)
+        table = _flatten_count_columns(outputs, self.differences)
         numbers = self.patterns.numbers(table[:, self.shown])
         score = self.patterns.ratios[numbers]
         # Indexing with an array has copied the ratios, so the sums below leave the table as it is.
@@ -113,9 +113,9 @@ class _Kind:
 class Indifferent:
     """Scores everything 0: there was too much to count."""
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return zeros, shape ``(R,)``."""
-        return np.zeros(len(transcripts))
+        return np.zeros(len(outputs))
 
 
 def fit(
@@ -125,12 +125,12 @@ def fit(
     on_neighbour: Array,
     rng: Generator,
 ) -> Frequencies | Added | Indifferent:
-    """Fit on transcripts of both datasets, shape ``(R, ...)`` each; uses outputs alone.
+    """Fit on outputs of both datasets, shape ``(R, ...)`` each; uses outputs alone.
 
     Raises
     ------
     InvalidArgument
-        A transcript holds NaN or infinity, or there is none.
+        An output holds NaN or infinity, or there is none.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def _count_output_frequencies(p: Array, q: Array, most: float) -> Frequencies | 
 
 
 def _best_kind(p: Array, q: Array) -> _Kind:
-    """Return what predicts a half of the transcripts best, from the other half."""
+    """Return what predicts a half of the outputs best, from the other half."""
     several = p.ndim > 1 and p.shape[1] > 1
     kinds = [_Kind(d, o) for d in ((False, True) if several else (False,)) for o in (False, True)]
     if p[0].size == 1 or min(len(p), len(q)) < 2:
@@ -210,7 +210,7 @@ def _steps_given(
     counted: tuple[int, ...],
     one_law: bool,
 ) -> Iterator[Steps]:
-    """Yield a table for each column, of the transcripts with this pattern."""
+    """Yield a table for each column, of the outputs with this pattern."""
     p, q = (side[of == number][:, counted] for side, of in zip(sides, numbers, strict=True))
     if not p.size or not q.size:
         yield from repeat(FLAT, len(counted))
@@ -220,6 +220,6 @@ def _steps_given(
         yield from (fit_step_function(p[:, i], q[:, i]) for i in range(len(counted)))
 
 
-def _flatten_count_columns(transcripts: Array, differences: bool) -> Array:
-    values = np.asarray(transcripts, dtype=np.float64)
+def _flatten_count_columns(outputs: Array, differences: bool) -> Array:
+    values = np.asarray(outputs, dtype=np.float64)
     return flatten_outputs(np.diff(values, axis=1, prepend=0.0) if differences else values)

@@ -1,4 +1,4 @@
-"""The likelihood-ratio distinguisher: optimal where the law of the transcript is known."""
+"""The likelihood-ratio distinguisher: optimal where the law of the output is known."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dpaudit.neighbours import Pair
 
 @dataclass(frozen=True)
 class LikelihoodRatio:
-    """Scores transcripts by ``log p/q`` (Neyman & Pearson 1933)."""
+    """Scores outputs by ``log p/q`` (Neyman & Pearson 1933)."""
 
     mechanism: HasLaw[Any]
     pair: Pair[Any]
 
-    def __call__(self, transcripts: Array) -> Array:
-        """Return the exact privacy loss of each transcript, shape ``(R,)``."""
-        return self.mechanism.privacy_loss(transcripts, self.pair)
+    def __call__(self, outputs: Array) -> Array:
+        """Return the exact privacy loss of each output, shape ``(R,)``."""
+        return self.mechanism.privacy_loss(outputs, self.pair)
 
 
 def fit(

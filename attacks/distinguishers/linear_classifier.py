@@ -1,4 +1,4 @@
-"""A learned distinguisher for black boxes: logistic regression on the transcript."""
+"""A learned distinguisher for black boxes: logistic regression on the output."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class LinearScore:
     squares: bool
     unit: float
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return the projections, shape ``(R,)``; higher means rather from the dataset."""
-        flat = _flatten_scaled_outputs(transcripts, self.unit)
+        flat = _flatten_scaled_outputs(outputs, self.unit)
         entries = _build_entry_features(np.clip(flat, self.low, self.high), self.squares)
         # The same unit and limits as in the fit: a fresh output may be far larger than any that was
         # fitted on.
@@ -50,12 +50,12 @@ def fit(
     on_neighbour: Array,
     rng: Generator,
 ) -> LinearScore:
-    """Fit on transcripts of both datasets, shape ``(R, ...)`` each; uses outputs alone.
+    """Fit on outputs of both datasets, shape ``(R, ...)`` each; uses outputs alone.
 
     Raises
     ------
     InvalidArgument
-        A transcript holds NaN or infinity, or there is none.
+        An output holds NaN or infinity, or there is none.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -63,9 +63,9 @@ def fit(
         if not len(sample) or not np.isfinite(sample).all():
             raise InvalidArgument(name, VerbatimText("none, NaN or infinity"), "finite outputs")
     squares = int(np.prod(on_dataset.shape[1:])) <= _FEW_ENTRIES
-    transcripts = np.concatenate([on_dataset, on_neighbour])
-    unit = max(1.0, float(np.abs(transcripts).max()) / _LARGE)
-    flat = _flatten_scaled_outputs(transcripts, unit)
+    outputs = np.concatenate([on_dataset, on_neighbour])
+    unit = max(1.0, float(np.abs(outputs).max()) / _LARGE)
+    flat = _flatten_scaled_outputs(outputs, unit)
     low, high = _estimate_entry_range(flat)
     entries = _build_entry_features(np.clip(flat, low, high), squares)
     labels = np.repeat([1, 0], [len(on_dataset), len(on_neighbour)])
@@ -77,8 +77,8 @@ def fit(
     return LinearScore(low, high, centre, spread, np.asarray(model.coef_[0]), squares, unit)
 
 
-def _flatten_scaled_outputs(transcripts: Array, unit: float) -> Array:
-    return transcripts.reshape(len(transcripts), -1) / unit
+def _flatten_scaled_outputs(outputs: Array, unit: float) -> Array:
+    return outputs.reshape(len(outputs), -1) / unit
 
 
 def _estimate_entry_range(flat: Array) -> tuple[Array, Array]:

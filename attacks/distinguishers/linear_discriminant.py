@@ -31,13 +31,13 @@ LINEAR_DISCRIMINANT = Distinguisher(
 
 @dataclass(frozen=True)
 class Along:
-    """Scores transcripts by how far they lie along a direction."""
+    """Scores outputs by how far they lie along a direction."""
 
     direction: Array
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return scores, shape ``(R,)``."""
-        flat = transcripts.reshape(len(transcripts), -1)
+        flat = outputs.reshape(len(outputs), -1)
         # One entry that is no number would make the whole score NaN.
         return np.asarray(np.nan_to_num(flat) @ self.direction)
 
@@ -50,7 +50,7 @@ def fit(mechanism: Any, pair: Any, on_dataset: Array, on_neighbour: Array, rng: 
     mechanism, pair, rng
         Not used.
     on_dataset, on_neighbour
-        Transcripts, shape ``(R, ...)``.
+        Outputs, shape ``(R, ...)``.
 
     Examples
     --------

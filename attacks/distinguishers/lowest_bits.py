@@ -49,9 +49,9 @@ class LowestBits:
 
     tables: tuple[Steps, ...]
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return sums of log-ratios, shape ``(R,)``."""
-        exponents = lowest_exponents(flatten_outputs(transcripts))
+        exponents = lowest_exponents(flatten_outputs(outputs))
         return np.asarray(
             sum(step(column) for step, column in zip(self.tables, exponents.T, strict=True))
         )
@@ -64,12 +64,12 @@ def fit(
     on_neighbour: Array,
     rng: Generator,
 ) -> LowestBits:
-    """Fit on transcripts of both datasets, shape ``(R, ...)`` each; uses outputs alone.
+    """Fit on outputs of both datasets, shape ``(R, ...)`` each; uses outputs alone.
 
     Raises
     ------
     InvalidArgument
-        A transcript holds NaN or infinity, or there is none.
+        An output holds NaN or infinity, or there is none.
 
     Examples
     --------

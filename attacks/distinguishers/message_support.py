@@ -195,13 +195,13 @@ def measure_message_row(
 
 
 def _measure_median_residual(
-    score: ColumnSpaceScore, transcripts: tuple[Array, Array], bases: tuple[Array, Array]
+    score: ColumnSpaceScore, outputs: tuple[Array, Array], bases: tuple[Array, Array]
 ) -> float:
     """Return the median residual of either dataset's messages outside its basis: the larger one.
 
     One column space may hold the other; then only messages of the larger one lie outside.
     """
-    sent = (messages_of(each, score.party, len(bases[0])) for each in transcripts)
+    sent = (messages_of(each, score.party, len(bases[0])) for each in outputs)
     found = [
         np.median(compute_relative_residuals(each, basis))
         for each, basis in zip(sent, bases, strict=True)

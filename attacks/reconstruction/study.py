@@ -5,9 +5,9 @@ the inversion of `dpaudit.attacks.stationarity.likelihood`, right when its direc
 What is proved bounds any guess: `dpaudit.attacks.reconstruction.bound`.
 
 Threat model of the first. The attacker knows the mechanism's law and all records but one, sees one
-transcript, and wants to know which of K candidates the missing record is; all are alike to it
+output, and wants to know which of K candidates the missing record is; all are alike to it
 before. No guess is right more often than the one that takes the candidate under which the
-transcript is likeliest (`dpaudit.attacks.reconstruction.bound.candidates_success` bounds it by a
+output is likeliest (`dpaudit.attacks.reconstruction.bound.candidates_success` bounds it by a
 guarantee).
 """
 
@@ -84,21 +84,21 @@ def right_guesses(
     drawn = rng.multinomial(trials, np.full(len(candidates), 1 / len(candidates)))
     right = 0
     for truth, runs in enumerate(drawn):
-        transcripts = mechanism.sample(candidates[truth], int(runs), rng)
-        likelihoods = _log_likelihoods(mechanism, candidates, transcripts)
+        outputs = mechanism.sample(candidates[truth], int(runs), rng)
+        likelihoods = _log_likelihoods(mechanism, candidates, outputs)
         ties = likelihoods == likelihoods.max(axis=0)
         right += int((np.argmax(ties * rng.random(ties.shape), axis=0) == truth).sum())
     return right
 
 
 def _log_likelihoods(
-    mechanism: HasLaw[Dataset], candidates: Sequence[Dataset], transcripts: Array
+    mechanism: HasLaw[Dataset], candidates: Sequence[Dataset], outputs: Array
 ) -> Array:
-    """Return log densities of transcripts, less that of the first candidate, shape ``(K, R)``."""
+    """Return log densities of outputs, less that of the first candidate, shape ``(K, R)``."""
     first, *others = candidates
     pairs = (Pair(other, first, REPLACE_RECORD) for other in others)
-    losses = [mechanism.privacy_loss(transcripts, pair) for pair in pairs]
-    return np.stack([np.zeros(len(transcripts)), *losses])
+    losses = [mechanism.privacy_loss(outputs, pair) for pair in pairs]
+    return np.stack([np.zeros(len(outputs)), *losses])
 
 
 _DELTAS = np.geomspace(0.3, 1e-9, 10)  # where a numerical guarantee is asked

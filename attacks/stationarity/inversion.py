@@ -154,7 +154,7 @@ def build_stationarity_conditions(
     algorithm
         Its public parameters, with ``penalty = dual_step`` for DVP.
     broadcasts
-        ``f_i(t)`` of every node, shape ``(T, N, d)``: one transcript.
+        ``f_i(t)`` of every node, shape ``(T, N, d)``: one output.
     node
         Whose record is missing.
     known_records

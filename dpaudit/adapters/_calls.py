@@ -14,7 +14,7 @@ from dpaudit.redaction import Record
 
 
 def collect_call_outputs(call: Callable[[int], Any], trials: int) -> Array:
-    """Return ``call(0), call(1), ...`` as transcripts, shape ``(trials, ...)``.
+    """Return ``call(0), call(1), ...`` as outputs, shape ``(trials, ...)``.
 
     Raises
     ------

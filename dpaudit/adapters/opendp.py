@@ -2,7 +2,7 @@
 
 OpenDP draws from the operating system's secure generator and cannot be seeded. So an audit of it
 does not repeat to the last digit: its verdicts hold with their confidence, but the same seed gives
-other transcripts, and a certificate that rests on counts cannot be drawn again.
+other outputs, and a certificate that rests on counts cannot be drawn again.
 
 Every output is one call through a foreign-function interface, about 0.1 milliseconds.
 """

@@ -5,7 +5,7 @@ of its own. So each trial is a public partition, and every record is in all of t
 person of its own: no trial bounds what another one holds.
 
 PipelineDP draws its noise by PyDP, from a secure generator that cannot be seeded; it samples
-contributions by numpy's global one. So the same seed gives other transcripts.
+contributions by numpy's global one. So the same seed gives other outputs.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 PyDP wraps Google's C++ library, which draws from a secure generator and cannot be seeded. So an
 audit of it does not repeat to the last digit: its verdicts hold with their confidence, but the same
-seed gives other transcripts, and a certificate that rests on counts cannot be drawn again.
+seed gives other outputs, and a certificate that rests on counts cannot be drawn again.
 """
 
 from __future__ import annotations

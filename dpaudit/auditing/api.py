@@ -122,7 +122,7 @@ def audit(
         that by column. Without it numbers go far beyond those of the dataset, and the result says
         that nobody stated bounds.
     trials
-        Certifying transcripts on each side; at least 100.
+        Certifying outputs on each side; at least 100.
     confidence
         Of everything that is certified.
     seed

@@ -236,7 +236,7 @@ def _render_findings_csv(findings: Findings) -> str:
 class DistinguisherAttack:
     """A distinguisher as an attack: how well it tells a claim's pair apart.
 
-    It learns, its threshold is set, and fresh transcripts are counted, as in an audit by the event
+    It learns, its threshold is set, and fresh outputs are counted, as in an audit by the event
     bound that tries no other distinguisher (`dpaudit.auditing.estimators.event`).
     """
 

@@ -26,7 +26,7 @@ _HUGE = 1e100  # scores beyond it count as that
 class BetChoice:
     """A bet on a divergence, with the bins that it counts and which side it favours.
 
-    ``above`` is whether the dataset is favoured; ``promised`` what the transcripts that chose it
+    ``above`` is whether the dataset is favoured; ``promised`` what the outputs that chose it
     suggest, over the order where the largest ratio of both is looked for.
     """
 
@@ -63,11 +63,11 @@ def choose_bet(
     Parameters
     ----------
     scores_p, scores_q
-        Scores of transcripts that certify nothing, on dataset and neighbour, shape ``(R,)``.
+        Scores of outputs that certify nothing, on dataset and neighbour, shape ``(R,)``.
     orders
         One, or several of which the one with the largest divergence over order is taken.
     trials
-        How many transcripts of each side will certify.
+        How many outputs of each side will certify.
     alpha
         Error probability.
 
@@ -109,7 +109,7 @@ class _Try:
 
 @dataclass(frozen=True)
 class _Judge:
-    """Judges tries: what is fitted to one half of the transcripts is judged by the other."""
+    """Judges tries: what is fitted to one half of the outputs is judged by the other."""
 
     halves: _Halves
     centres: Array

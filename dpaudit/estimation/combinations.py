@@ -10,9 +10,7 @@ import numpy as np
 
 from dpaudit._typing import Array
 
-_EACH = (
-    5  # transcripts of both sides for every entry, so that no direction is without noise by chance
-)
+_EACH = 5  # outputs of both sides for every entry, so that no direction is without noise by chance
 _FARTHER = 3.0  # times what the best entry shows
 _BY_CHANCE = 3.0, 30.0  # Hotelling's statistic by chance: at most so much an entry, and so much
 _RIDGE = 1e-13  # of the variance of an entry: rounding
@@ -24,7 +22,7 @@ def fit_discriminant(on_p: Array, on_q: Array) -> Array:
     Parameters
     ----------
     on_p, on_q
-        Transcripts, shapes ``(n, d)`` and ``(m, d)``.
+        Outputs, shapes ``(n, d)`` and ``(m, d)``.
 
     Returns
     -------

@@ -23,7 +23,7 @@ class ThresholdEvent:
     """An event: scores on one side of a threshold, chosen before anything certifies.
 
     ``above`` counts scores of at least the threshold, and favours the dataset; else scores of at
-    most the threshold are counted, and favour its neighbour. ``promised`` is what the transcripts
+    most the threshold are counted, and favour its neighbour. ``promised`` is what the outputs
     that chose it suggest, ``order`` what its test ranks outcomes by.
     """
 

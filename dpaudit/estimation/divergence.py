@@ -6,7 +6,7 @@ inequality), with ``r = a / (a - 1)``,
     D_a(P || Q) >= r log E_P[exp((a - 1) g)] - log E_Q[exp(a g)],
 
 and equality at g = log dP/dQ. Here g is constant on bins of a score. Bins, g and stakes are fixed
-on transcripts that certify nothing; the counts of fresh ones then bound both means at once. Let
+on outputs that certify nothing; the counts of fresh ones then bound both means at once. Let
 ``A, B`` be the two means, X and Y the functions whose means they are. For a slope c > 0 the excess
 ``t = c A - B`` is bet on: for a stake s and a centre m,
 
@@ -19,7 +19,7 @@ divergence is at ``A = r t / (c (r - 1))``:
     d(t) = (r - 1) log(t / (r - 1)) + r log(r / c).
 
 One spend for both means, and no variance is estimated: the bound holds for any counts. By Ville's
-inequality it holds after every unit of transcripts at once, so that the best of them counts.
+inequality it holds after every unit of outputs at once, so that the best of them counts.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class RenyiBet:
     slope, centre, stake
         c, m and s of the module's text.
     trials
-        How many transcripts of the favoured side and of the other will certify.
+        How many outputs of the favoured side and of the other will certify.
     """
 
     order: float
@@ -226,10 +226,10 @@ def choose_renyi_bet(
     log_ratios
         Of the favoured side over the other, in each bin, shape ``(K,)``.
     rates
-        Estimated probabilities of the bins on the favoured side and on the other, from transcripts
+        Estimated probabilities of the bins on the favoured side and on the other, from outputs
         that certify nothing; shape ``(K,)`` each.
     sizes
-        How many transcripts of each side will certify.
+        How many outputs of each side will certify.
     order, alpha
         Of the divergence, and the error probability.
 
@@ -250,13 +250,13 @@ def choose_renyi_bet(
 
 
 def resize_renyi_bet(bet: RenyiBet, rates: Rates, trials: int, alpha: float) -> RenyiBet:
-    """Return a bet on the same log-ratios for so many transcripts of each side, at such rates."""
+    """Return a bet on the same log-ratios for so many outputs of each side, at such rates."""
     cut = _Cut(bet.log_ratios, rates, (trials, trials), bet.order, alpha, 0.0)
     return cut.bet(_BORNE)
 
 
 def standard_errors(bet: RenyiBet, rates: Rates, trials: int, claimed: float) -> float:
-    """Return by how many standard errors so many transcripts at such rates exceed a divergence.
+    """Return by how many standard errors so many outputs at such rates exceed a divergence.
 
     Examples
     --------
@@ -339,7 +339,7 @@ class _Cut:
         return RenyiBet(self.order, self.log_ratios, slope, cost, stake, self.sizes)
 
     def _spread(self, slope: float, gain: float, cost: float) -> float:
-        """Return the variance of what is bet on, of so many transcripts."""
+        """Return the variance of what is bet on, of so many outputs."""
         gains = np.exp((self.order - 1) * self.log_ratios)
         costs = np.exp(self.order * self.log_ratios)
         favoured = slope**2 * float(self.rates[0] @ (gains - gain) ** 2) / self.sizes[0]

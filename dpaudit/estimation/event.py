@@ -2,7 +2,7 @@
 
 For every event S, ``P(S) <= e^epsilon Q(S) + delta``, and the same with P and Q exchanged. Which
 event is counted (scores above a threshold, for P over Q, or below one, for Q over P) is decided on
-other transcripts; counts of it among fresh ones exclude epsilons (`dpaudit.estimation.joint`). As
+other outputs; counts of it among fresh ones exclude epsilons (`dpaudit.estimation.joint`). As
 one event is tested once, it has the whole error probability.
 """
 
@@ -47,7 +47,7 @@ def choose_event(
     """Return the event, of either direction, that promises the best bound.
 
     Of many events the best looks better than it is, and most so where few hits tell: what an event
-    promises is a bound that rarely errs, less what fresh transcripts have to leave for their own
+    promises is a bound that rarely errs, less what fresh outputs have to leave for their own
     errors, which ranks such events where they belong. An event and
     its complement promise the same: the one is returned that is rarer where it is rare, so that the
     counts which certify a bound are those that show it.
@@ -55,11 +55,11 @@ def choose_event(
     Parameters
     ----------
     scores_p, scores_q
-        Scores of transcripts that certify nothing, on dataset and neighbour, shape ``(R,)``.
+        Scores of outputs that certify nothing, on dataset and neighbour, shape ``(R,)``.
     delta
         At which epsilon will be bounded.
     sure
-        How many transcripts will certify, of each dataset, and with which error probability.
+        How many outputs will certify, of each dataset, and with which error probability.
 
     Examples
     --------
@@ -137,9 +137,9 @@ def _best_threshold(
 
 
 def _compute_ranking_nats(seen: int, trials: int, alpha: float) -> float:
-    """Return the nats of a bound that events are ranked by, of rates of so many transcripts.
+    """Return the nats of a bound that events are ranked by, of rates of so many outputs.
 
-    What fresh transcripts leave for their errors goes beside those of the rates that were seen.
+    What fresh outputs leave for their errors goes beside those of the rates that were seen.
     """
     errors = math.sqrt(2 * exponent(_SEEN)) + fresh_errors(seen, trials, alpha)
     return max(exponent(_SELECTION), errors**2 / 2)
@@ -228,7 +228,7 @@ def event_bound(
     Parameters
     ----------
     scores_p, scores_q
-        Scores of independent transcripts on the dataset and on its neighbour, shape ``(R,)``.
+        Scores of independent outputs on the dataset and on its neighbour, shape ``(R,)``.
     event
         What is counted.
     delta
@@ -257,7 +257,7 @@ def bound_of_counts(tally: Tally, event: ThresholdEvent, delta: float, alpha: fl
     Parameters
     ----------
     tally
-        Counts of independent transcripts on the dataset and on its neighbour.
+        Counts of independent outputs on the dataset and on its neighbour.
     event, delta, alpha
         As `event_bound` takes them.
 
@@ -281,7 +281,7 @@ def bound_of_counts(tally: Tally, event: ThresholdEvent, delta: float, alpha: fl
 
 
 def most_of(counts: Mapping[str, int], delta: float, alpha: float) -> float:
-    """Return the largest bound that so many transcripts can certify, all of them right.
+    """Return the largest bound that so many outputs can certify, all of them right.
 
     Examples
     --------

@@ -1,20 +1,20 @@
 r"""Certified bounds on epsilon from exact privacy losses, by tilted sampling and betting.
 
-Where the law is known, the privacy loss ``L = log p(o)/q(o)`` of a transcript is computed, and
+Where the law is known, the privacy loss ``L = log p(o)/q(o)`` of an output is computed, and
 
     delta(epsilon) = E_P[(1 - e^(epsilon - L))_+].
 
-Transcripts come from a law tilted towards large losses, and are weighed back by ``w = p/r``. The
+Outputs come from a law tilted towards large losses, and are weighed back by ``w = p/r``. The
 weighted payoff ``X = w (1 - e^(epsilon - L))_+`` is non-negative, so betting bounds its mean from
 below whatever the weights do. If ``log w + theta L``, which is ``sum_t K_t(theta)`` where every
-step is tilted towards its own loss, is at most ``Kbar`` for every transcript, then also
+step is tilted towards its own loss, is at most ``Kbar`` for every output, then also
 ``X <= e^(Kbar - theta epsilon) theta^theta / (1 + theta)^(1 + theta)``, and betting bounds it
 from above. Other draws may have another such bound (`dpaudit.mechanisms.mechanism.Aimable`).
 
 X falls as epsilon grows, sample by sample, so "the true epsilon is at most e" are nested
 hypotheses tested with one family of bets: the bound is where the test stops rejecting, and no
 epsilon has to be chosen in advance. For the lower end the wealths of both directions are e-values
-under the same hypothesis, on independent transcripts: their product is one too. The upper end
+under the same hypothesis, on independent outputs: their product is one too. The upper end
 holds when both directions' do, and only the worse direction's can fail it: no union bound.
 """
 

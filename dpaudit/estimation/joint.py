@@ -126,7 +126,7 @@ def joint_lower_bound(
     """Return the largest epsilon that the counts of one event exclude; 0 if they exclude none.
 
     Formal guarantee: with probability at least ``1 - alpha`` the result is at most the epsilon of
-    the pair at ``delta`` (both directions), if event and order were chosen on other transcripts.
+    the pair at ``delta`` (both directions), if event and order were chosen on other outputs.
 
     Parameters
     ----------
@@ -171,10 +171,10 @@ def choose_order(
     Parameters
     ----------
     rates
-        Of the event on the dataset that it favours and on the other one: of transcripts that
+        Of the event on the dataset that it favours and on the other one: of outputs that
         certify nothing.
     trials
-        How many transcripts of each will certify.
+        How many outputs of each will certify.
     delta, alpha
         At which epsilon is bounded, and the error probability.
 
@@ -193,7 +193,7 @@ def choose_order(
 
 
 def largest_lower_bound(trials: int, other_trials: int, *, delta: float, alpha: float) -> float:
-    """Return the largest bound of so many transcripts, all of them right, in whichever order.
+    """Return the largest bound of so many outputs, all of them right, in whichever order.
 
     Examples
     --------

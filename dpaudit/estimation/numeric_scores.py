@@ -2,7 +2,7 @@
 
 One entry, or where all of them moved a little, tell two datasets apart otherwise than a pair of
 entries that only together do, a remainder of integers, or how near an output is to where most are.
-Each function here looks at transcripts that certify nothing, shape ``(n, d)`` and ``(m, d)``, and
+Each function here looks at outputs that certify nothing, shape ``(n, d)`` and ``(m, d)``, and
 returns a score of others, or None where nothing of its kind stands out: far more than it would by
 chance, whatever else is looked for, so that what certifies nothing costs hardly anything.
 """

@@ -91,7 +91,7 @@ def find_repeated_scores(p: Array, q: Array) -> Repeated:
 
 
 def some_stand_out(on_p: Array, on_q: Array) -> bool:
-    """Return whether any entry of transcripts has values that stand out.
+    """Return whether any entry of outputs has values that stand out.
 
     Examples
     --------

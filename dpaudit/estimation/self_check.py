@@ -1,6 +1,6 @@
 r"""Tests that tie the law that is audited to the code that runs.
 
-A white-box bound is only as good as the law it computes with. Three checks on transcripts drawn
+A white-box bound is only as good as the law it computes with. Three checks on outputs drawn
 without tilting, on both datasets, each with a false-alarm probability far below any report's:
 
 * ``E_Q[e^L] <= 1`` and ``E_P[e^-L] <= 1``: the likelihood ratio of two densities. Tested by
@@ -13,7 +13,7 @@ without tilting, on both datasets, each with a false-alarm probability far below
   noise the law assumes.
 
 And two on tilted trials: the weights average to at most 1, and the loss summed while sampling
-equals the loss of the transcript. Aimed trials also pay on average what untilted ones do.
+equals the loss of the output. Aimed trials also pay on average what untilted ones do.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def payoff_check(name: str, plain: Array, aimed: Array, most: float) -> CheckOut
     """Return the check that two ways to draw pay the same on average, shapes ``(n,)``, ``(R,)``.
 
     It is two-sided: weights that are too small would lower the upper end. Payoffs of untilted
-    transcripts are at most 1, of aimed ones at most ``most``.
+    outputs are at most 1, of aimed ones at most ``most``.
     """
     gap = abs(float(plain.mean() - aimed.mean()))
     # The radius is that of values in [0, 1], to which the bound of aimed payoffs scales them.
@@ -133,21 +133,21 @@ def payoff_check(name: str, plain: Array, aimed: Array, most: float) -> CheckOut
         passed=gap <= threshold,
         statistic=gap,
         threshold=threshold,
-        evidence=f"{aimed.mean():.4g} weighed, {plain.mean():.4g} of untilted transcripts",
+        evidence=f"{aimed.mean():.4g} weighed, {plain.mean():.4g} of untilted outputs",
     )
 
 
-def consistency_check(name: str, while_sampling: Array, from_transcripts: Array) -> CheckOutcome:
+def consistency_check(name: str, while_sampling: Array, from_outputs: Array) -> CheckOutcome:
     """Return the check that two computations of the same losses agree, shape ``(R,)``."""
-    scale = 1 + np.abs(from_transcripts)
-    gap = float(np.max(np.abs(while_sampling - from_transcripts) / scale))
+    scale = 1 + np.abs(from_outputs)
+    gap = float(np.max(np.abs(while_sampling - from_outputs) / scale))
     return CheckOutcome(
-        name=f"loss of transcripts of the {name}",
-        statement="the loss summed while sampling equals the loss computed from the transcript",
+        name=f"loss of outputs of the {name}",
+        statement="the loss summed while sampling equals the loss computed from the output",
         passed=bool(gap <= _MISMATCH),
         statistic=gap,
         threshold=_MISMATCH,
-        evidence=f"largest relative gap over {len(while_sampling)} tilted transcripts: {gap:.2g}",
+        evidence=f"largest relative gap over {len(while_sampling)} tilted outputs: {gap:.2g}",
     )
 
 
@@ -160,7 +160,7 @@ def digits_check(losses: Array, in_digits: Array) -> CheckOutcome:
         passed=bool(gap <= _MISMATCH),
         statistic=gap,
         threshold=_MISMATCH,
-        evidence=f"largest relative gap over {len(losses)} transcripts: {gap:.2g}",
+        evidence=f"largest relative gap over {len(losses)} outputs: {gap:.2g}",
     )
 
 
@@ -174,7 +174,7 @@ def _mean_at_most_one(name: str, statement: str, log_values: Array) -> CheckOutc
         passed=bool(wealth < -math.log(FALSE_ALARM)),
         statistic=wealth,
         threshold=-math.log(FALSE_ALARM),
-        evidence=f"mean {values.mean():.4g} +- {error:.2g} over {len(values)} transcripts; "
+        evidence=f"mean {values.mean():.4g} +- {error:.2g} over {len(values)} outputs; "
         f"log-wealth of the bet against it {wealth:.3g}",
     )
 

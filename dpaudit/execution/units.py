@@ -15,7 +15,7 @@ from numpy.random import Generator, SeedSequence
 
 import dpaudit._validate as check
 
-# What a unit's transcripts may take; what a step needs besides is of the same order.
+# What a unit's outputs may take; what a step needs besides is of the same order.
 _BYTES = 64 * 2**20
 # A stage has about so many units, as they are dealt to processes and compared with one another...
 _UNITS = 128
@@ -116,7 +116,7 @@ def unit_size(
     trials
         Of the longest stage. It has about a hundred units, where they are at least 256 trials.
     bytes_per_trial
-        Of a transcript: a unit's stay in bounds.
+        Of an output: a unit's stay in bounds.
     seconds_per_trial
         As seen: a unit takes about a second at most. Faster ones do not depend on it.
     several

@@ -333,7 +333,7 @@ def _of_file(path: str) -> Any:
 def _make_sampling_task(found: Any, dataset: Any) -> Task:
     """Return a task that samples a mechanism, or what makes one, or a function of three.
 
-    Transcripts are sent as they are: the receiver makes doubles of them, or refuses.
+    Outputs are sent as they are: the receiver makes doubles of them, or refuses.
     """
     if isinstance(found, type):
         found = found()

@@ -97,7 +97,7 @@ class PrivacyCase:
     view, data
         What the observer sees, and what the records are, in words.
     default_trials
-        Certifying transcripts per dataset that give a useful answer in about a minute.
+        Certifying outputs per dataset that give a useful answer in about a minute.
     parameters
         Every public parameter of the mechanism.
     certify
@@ -120,7 +120,7 @@ class PrivacyCase:
         Whether no part of the outputs varied when they were looked at first.
     currency
         Of a claim that names no point: its number, and where it may be audited. ``at_delta`` is
-        then only where the audit begins; it takes the one that transcripts suggest which certify
+        then only where the audit begins; it takes the one that outputs suggest which certify
         nothing.
     reading
         Of a mechanism of one's own: how it is called, and what is looked at.

@@ -1,6 +1,6 @@
-"""A distinguisher: a score of transcripts that is higher on the dataset than on the neighbour.
+"""A distinguisher: a score of outputs that is higher on the dataset than on the neighbour.
 
-It is learned on transcripts of both and certifies nothing by itself; the event bound turns its
+It is learned on outputs of both and certifies nothing by itself; the event bound turns its
 score into a number. `Distinguisher` is the light card that the registry hands out; the code behind
 it is imported when it is used.
 """
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 class Score(Protocol):
     """A fitted distinguisher. It crosses process borders, so it must pickle."""
 
-    def __call__(self, transcripts: NDArray[Any]) -> NDArray[Any]:
+    def __call__(self, outputs: NDArray[Any]) -> NDArray[Any]:
         """Return scores, shape ``(R,)``; higher means rather from the dataset."""
         ...
 
 
 class Fit(Protocol):
-    """A function that fits a distinguisher on transcripts of the dataset and of the neighbour."""
+    """A function that fits a distinguisher on outputs of the dataset and of the neighbour."""
 
     def __call__(
         self,

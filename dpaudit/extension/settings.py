@@ -26,7 +26,7 @@ class Settings(AuditSettings):
     data_path, data_options
         Where the dataset's files are, and what else its loader takes, none of it a place.
     trials
-        Certifying transcripts per dataset of the pair.
+        Certifying outputs per dataset of the pair.
     confidence
         With which all that is certified about this claim holds. A command with several claims
         shares its own among them (`dpaudit.auditing.outcome.error_budget`).

@@ -1,7 +1,7 @@
 """Currencies: in which number a claim is stated, and what a certified epsilon says in it.
 
 A claim of (epsilon, delta) names its point. One of a whole curve does not: it holds at every delta,
-and an audit takes the delta that transcripts suggest which certify nothing. A bound on epsilon at
+and an audit takes the delta that outputs suggest which certify nothing. A bound on epsilon at
 that delta is then one in the currency of the claim: a mechanism that keeps the curve of some mu
 has at most that curve's epsilon, at every delta. A Renyi divergence is no point of a curve; it is
 bounded by itself (`dpaudit.estimation.divergence`), at an order that is chosen the same way.

@@ -8,7 +8,7 @@ that is not 0 (the Dirac gradients of a canary), the sums of an epoch have the d
 a the term, and the privacy loss against a term b is ``log S_a(x) - log S_b(x)``.
 
 *Draws that lose much*, of tilt theta. A loss is large because one sum is very large, or because
-many are somewhat: half of the transcripts shift the batch's sum by ``(1 + theta) a``, the others
+many are somewhat: half of the outputs shift the batch's sum by ``(1 + theta) a``, the others
 that by a and all by ``theta a / T``, which is what a tilt by ``exp(theta L)`` does where L is about
 linear. Against b = 0 means of powers say that ``log p/r + theta L`` is at most ``log 2 + theta (1 +
 theta) a^2 / (2 sigma^2)``. Where the record is in the other dataset (a = 0), all sums are shifted
@@ -39,7 +39,7 @@ from dpaudit.redaction import Record
 class AllocatedSums:
     """Noisy sums of batches that records pick at random; datasets are their terms, shape ``(n,)``.
 
-    Transcripts have shape ``(R, epochs, batches)``.
+    Outputs have shape ``(R, epochs, batches)``.
 
     Formal guarantee, for terms of size at most 1: that of
     `dpaudit.accounting.events.AllocatedGaussian`.
@@ -77,29 +77,29 @@ class AllocatedSums:
             self._allocate(sums, float(term), rng)
         return sums
 
-    def privacy_loss(self, transcripts: Array, pair: Pair[Array]) -> Array:
+    def privacy_loss(self, outputs: Array, pair: Pair[Array]) -> Array:
         """Return ``log p/q``, shape ``(R,)``."""
-        first, second = (self._log_ratio(transcripts, self._term(pair.on(s))) for s in Side)
+        first, second = (self._log_ratio(outputs, self._term(pair.on(s))) for s in Side)
         return np.asarray((first - second).sum(axis=1))
 
-    def uniform_residuals(self, transcripts: Array, dataset: Array) -> Array:
-        """Return each sum's distribution function given those before it, shape as transcripts.
+    def uniform_residuals(self, outputs: Array, dataset: Array) -> Array:
+        """Return each sum's distribution function given those before it, shape as outputs.
 
         A batch is the record's with a probability that the sums before it decide.
         """
         term, variance = self._term(dataset), self.noise_multiplier**2
-        likely = np.exp((2 * term * transcripts - term**2) / (2 * variance))
+        likely = np.exp((2 * term * outputs - term**2) / (2 * variance))
         before = np.cumsum(likely, axis=2) - likely
         # Batches that are still to come weigh 1 each, those before their likelihood ratios.
         chance = 1 / (before + self.batches - np.arange(self.batches))
-        y = transcripts / self.noise_multiplier
+        y = outputs / self.noise_multiplier
         shifted = ndtr(y - term / self.noise_multiplier)
-        return np.asarray((1 - chance) * ndtr(y) + chance * shifted).reshape(len(transcripts), -1)
+        return np.asarray((1 - chance) * ndtr(y) + chance * shifted).reshape(len(outputs), -1)
 
     def sample_tilted(
         self, pair: Pair[Array], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
-        """Return transcripts that lose much, with their weights."""
+        """Return outputs that lose much, with their weights."""
         here, there = (self._term(pair.on(side)) for side in Side)
         sums = self._noise(trials, rng)
         step = tilt * (here - there) / self.batches
@@ -122,7 +122,7 @@ class AllocatedSums:
     def sample_aimed(
         self, pair: Pair[Array], aim: float, trials: int, rng: Generator
     ) -> TiltedSample:
-        """Return transcripts of one epoch whose losses are beyond ``aim``, with their weights."""
+        """Return outputs of one epoch whose losses are beyond ``aim``, with their weights."""
         drawn = self._choose_aimed_draws(pair, aim)
         if drawn is None:
             expected = "one epoch, one term of .1 to 10 times the noise: other aims are not known"
@@ -135,7 +135,7 @@ class AllocatedSums:
         return TiltedSample((scale * sums)[:, None, :], loss, np.asarray(weight), 0.0)
 
     def log_payoff_bound(self, pair: Pair[Array], aim: float, epsilon: float) -> float:
-        """Return the logarithm of what no aimed transcript pays more than, or infinity."""
+        """Return the logarithm of what no aimed output pays more than, or infinity."""
         drawn = self._choose_aimed_draws(pair, aim)
         return math.inf if drawn is None else drawn[0].log_bound(epsilon)
 

@@ -15,7 +15,7 @@ sampling allows where a record is added or removed: the pair attains what accoun
     loss of a step      l(x) = log(p/r) = log(1 - q + q exp((x - 1/2) / s^2))
     with the canary     tilted law  p exp(theta l) = r g^(theta + 1),    g = exp(l)
     without it          tilted law  r exp(-theta l) = r g^(-theta)
-    log-moments         K = log E_r g^a,  a = theta + 1 or -theta: the same for every transcript
+    log-moments         K = log E_r g^a,  a = theta + 1 or -theta: the same for every output
 
 Tilted draws are exact. For integers ``a >= 0``, ``r g^a`` is a mixture of N(k, s^2), k = 0..a; in
 between, ``g^f <= 1 - f + f g`` (arithmetic and geometric mean) makes a mixture of two of these an
@@ -77,7 +77,7 @@ def log_ratios(seen: Array, *, sampling_ratio: float, noise_multiplier: float) -
 class CanarySteps(Generic[DatasetT]):
     """DP-SGD of which every noisy gradient is seen, along the gradient of a Dirac canary.
 
-    Transcripts have shape ``(R, steps)``: noisy sums of clipped gradients, times the canary's unit
+    Outputs have shape ``(R, steps)``: noisy sums of clipped gradients, times the canary's unit
     gradient, divided by the clipping norm.
 
     Formal guarantee: none of its own. Where `train` is what the module docstring describes, the
@@ -87,7 +87,7 @@ class CanarySteps(Generic[DatasetT]):
     Parameters
     ----------
     train
-        ``train(dataset, trials, rng)`` runs the code, and returns such transcripts.
+        ``train(dataset, trials, rng)`` runs the code, and returns such outputs.
     holds
         Whether a dataset has the canary.
     steps
@@ -131,14 +131,14 @@ class CanarySteps(Generic[DatasetT]):
         """Return what the code's steps show along the canary, shape ``(trials, steps)``."""
         return self.train(dataset, trials, rng)
 
-    def privacy_loss(self, transcripts: Array, pair: Pair[DatasetT]) -> Array:
-        """Return ``log p / q`` of each transcript, shape ``(R,)``."""
+    def privacy_loss(self, outputs: Array, pair: Pair[DatasetT]) -> Array:
+        """Return ``log p / q`` of each output, shape ``(R,)``."""
         sign = 1 if self._added(pair) else -1
-        return np.asarray(sign * self._loss(self._require_outputs(transcripts)).sum(axis=1))
+        return np.asarray(sign * self._loss(self._require_outputs(outputs)).sum(axis=1))
 
-    def uniform_residuals(self, transcripts: Array, dataset: DatasetT) -> Array:
+    def uniform_residuals(self, outputs: Array, dataset: DatasetT) -> Array:
         """Return the distribution functions of the steps at what was seen, ``(R, steps)``."""
-        seen = self._require_outputs(transcripts)
+        seen = self._require_outputs(outputs)
         absent = np.asarray(ndtr(seen / self.noise_multiplier))
         if not self.holds(dataset):
             return absent
@@ -148,7 +148,7 @@ class CanarySteps(Generic[DatasetT]):
     def sample_tilted(
         self, pair: Pair[DatasetT], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
-        """Return transcripts of the law on ``pair.dataset`` tilted towards a large privacy loss.
+        """Return outputs of the law on ``pair.dataset`` tilted towards a large privacy loss.
 
         They are drawn from the law and not by `train`, of which `sample` tests the law.
         """
@@ -158,7 +158,7 @@ class CanarySteps(Generic[DatasetT]):
         return TiltedSample(seen, self.privacy_loss(seen, pair), log_mgf, tilt)
 
     def log_mgf_bounds(self, pair: Pair[DatasetT], tilt: float) -> tuple[float, float]:
-        """Return the sum of the log-moments twice: it is the same for every transcript."""
+        """Return the sum of the log-moments twice: it is the same for every output."""
         total = self.steps * self._log_moment(self._power(pair, tilt))
         return total, total
 
@@ -174,11 +174,11 @@ class CanarySteps(Generic[DatasetT]):
         """Return ``a`` of ``r g^a``."""
         return tilt + 1 if self._added(pair) else -tilt
 
-    def _require_outputs(self, transcripts: Array) -> Array:
-        if transcripts.ndim != 2 or transcripts.shape[1] != self.steps:
-            given = VerbatimText(f"shape {transcripts.shape}")
-            raise InvalidArgument("transcripts", given, f"shape (trials, {self.steps})")
-        return transcripts
+    def _require_outputs(self, outputs: Array) -> Array:
+        if outputs.ndim != 2 or outputs.shape[1] != self.steps:
+            given = VerbatimText(f"shape {outputs.shape}")
+            raise InvalidArgument("outputs", given, f"shape (trials, {self.steps})")
+        return outputs
 
     def _loss(self, seen: Array) -> Array:
         """Return ``l(x)``."""

@@ -1,7 +1,7 @@
 r"""Mechanisms that release one noisy vector after another, each chosen from those before.
 
 An algorithm states how its steps go (a `Process`); `GaussianSteps` and `ExponentialNormSteps` share
-one loop that adds the law: sampling, the exact privacy loss of a transcript, tilted sampling with
+one loop that adds the law: sampling, the exact privacy loss of an output, tilted sampling with
 weights, and the probability-integral transform of the noise. The code that runs and the law that is
 audited come from the same methods, so they cannot drift apart unnoticed. The two differ in the law
 of a step alone.
@@ -21,7 +21,7 @@ or several with independent noise, along the axes between trials and features:
                             alpha ||v||
     tilted draw             exact: `dpaudit.laws.exponential_norm.draw_tilted`
 
-So the weight of a tilted transcript is ``exp(sum K - theta L)`` to the last digit, and where the
+So the weight of a tilted output is ``exp(sum K - theta L)`` to the last digit, and where the
 shifts have a bound, the sum of the K has one.
 """
 
@@ -260,7 +260,7 @@ class GaussianProcess(Process[DatasetT, StateT, Step], Protocol[DatasetT, StateT
     """A process with Gaussian noise."""
 
     def squared_shift_bounds(self, pair: Pair[DatasetT]) -> tuple[float, float]:
-        """Return bounds on ``sum_t ||v_t||^2 / s_t^2`` that hold for every transcript."""
+        """Return bounds on ``sum_t ||v_t||^2 / s_t^2`` that hold for every output."""
         ...
 
 
@@ -268,7 +268,7 @@ class NormProcess(Process[DatasetT, StateT, NormStep], Protocol[DatasetT, StateT
     """A process with exponential-norm noise."""
 
     def shift_bounds(self, pair: Pair[DatasetT]) -> tuple[Array, Array]:
-        """Return bounds on every ``alpha ||v||`` that hold for every transcript.
+        """Return bounds on every ``alpha ||v||`` that hold for every output.
 
         Two arrays of one shape, an entry for each vector that is released.
         """
@@ -278,12 +278,12 @@ class NormProcess(Process[DatasetT, StateT, NormStep], Protocol[DatasetT, StateT
 class _Steps(ABC, Generic[DatasetT, StateT, ReleaseT]):
     """The loop over the steps of a process, whatever its noise."""
 
-    _axes: ClassVar[int]  # of a transcript, at least
+    _axes: ClassVar[int]  # of an output, at least
 
     process: Process[DatasetT, StateT, ReleaseT]
 
     def sample(self, dataset: DatasetT, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts, shape ``(trials, steps, ...)``."""
+        """Return ``trials`` outputs, shape ``(trials, steps, ...)``."""
         process = self.process
         process.check(dataset)
         state = process.start(dataset, trials)
@@ -294,7 +294,7 @@ class _Steps(ABC, Generic[DatasetT, StateT, ReleaseT]):
     def sample_tilted(
         self, pair: Pair[DatasetT], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
-        """Return transcripts of the law on ``pair.dataset`` tilted towards a large privacy loss."""
+        """Return outputs of the law on ``pair.dataset`` tilted towards a large privacy loss."""
         self._check(pair)
         state = self.process.start(pair.dataset, trials)
         loss, moments, outputs = np.zeros(trials), np.zeros(trials), []
@@ -308,94 +308,92 @@ class _Steps(ABC, Generic[DatasetT, StateT, ReleaseT]):
             state = self.process.advance(state, output)
         return TiltedSample(np.stack(outputs, axis=1), loss, self._log_mgf(moments, tilt), tilt)
 
-    def privacy_loss(self, transcripts: Array, pair: Pair[DatasetT]) -> Array:
-        """Return ``log p / q`` of each transcript, shape ``(R,)``.
+    def privacy_loss(self, outputs: Array, pair: Pair[DatasetT]) -> Array:
+        """Return ``log p / q`` of each output, shape ``(R,)``.
 
         Both densities come from `Process.step`, one on each dataset, and not from `Process.shift`:
         the audit compares the two.
         """
-        loss = np.zeros(len(transcripts))
-        for output, on_dataset, on_neighbour in self._replayed(transcripts, pair):
+        loss = np.zeros(len(outputs))
+        for output, on_dataset, on_neighbour in self._replayed(outputs, pair):
             loss += on_dataset.privacy_loss(output, on_neighbour)
         return loss
 
-    def loss_in_digits(self, transcript: Array, pair: Pair[DatasetT], digits: int = DIGITS) -> Any:
-        """Return the privacy loss of a transcript, shape ``(steps, ...)``, as mpmath's number.
+    def loss_in_digits(self, output: Array, pair: Pair[DatasetT], digits: int = DIGITS) -> Any:
+        """Return the privacy loss of an output, shape ``(steps, ...)``, as mpmath's number.
 
         Means and noise levels are the doubles that the process computes. All else has so many
         digits, or more where they leave a sign open.
         """
-        return in_digits(self._enclose_loss(transcript, pair), digits)
+        return in_digits(self._enclose_loss(output, pair), digits)
 
     def losses_in_digits(
-        self, transcripts: Array, pair: Pair[DatasetT], digits: int = DIGITS
+        self, outputs: Array, pair: Pair[DatasetT], digits: int = DIGITS
     ) -> list[Any]:
-        """Return the loss of each transcript, ``(R, steps, ...)``; one run gives all their means.
+        """Return the loss of each output, ``(R, steps, ...)``; one run gives all their means.
 
         Means and noise levels are those of `loss_in_digits`.
         """
-        steps = list(self._replayed(transcripts, pair))
+        steps = list(self._replayed(outputs, pair))
         return [
             in_digits(partial(_loss_of_trial, steps, trial), digits)
-            for trial in range(len(transcripts))
+            for trial in range(len(outputs))
         ]
 
-    def loss_bounds(self, transcript: Array, pair: Pair[DatasetT]) -> tuple[float, float]:
-        """Return doubles between which the privacy loss of a transcript lies, ``(steps, ...)``.
+    def loss_bounds(self, output: Array, pair: Pair[DatasetT]) -> tuple[float, float]:
+        """Return doubles between which the privacy loss of an output lies, ``(steps, ...)``.
 
         Means and noise levels are the doubles that the process computes: it is the loss of the
         mechanism that runs.
         """
-        return ends(self._enclose_loss(transcript, pair))
+        return ends(self._enclose_loss(output, pair))
 
-    def _enclose_loss(self, transcript: Array, pair: Pair[DatasetT]) -> Callable[[], Real]:
+    def _enclose_loss(self, output: Array, pair: Pair[DatasetT]) -> Callable[[], Real]:
         """Return what computes the loss with the digits of its caller."""
-        steps = list(self._replayed(transcript[None], pair))
+        steps = list(self._replayed(output[None], pair))
         return lambda: total(here.enclosed_loss(output, there) for output, here, there in steps)
 
-    def uniform_residuals(self, transcripts: Array, dataset: DatasetT) -> Array:
+    def uniform_residuals(self, outputs: Array, dataset: DatasetT) -> Array:
         """Return the noise of every step as independent uniforms, shape ``(R, k)``."""
         self.process.check(dataset)
-        self._check_length(transcripts)
-        state = self.process.start(dataset, len(transcripts))
-        residuals = np.empty_like(transcripts)
+        self._check_length(outputs)
+        state = self.process.start(dataset, len(outputs))
+        residuals = np.empty_like(outputs)
         for t in range(self.process.steps):
             step = self._noisy_step(state, dataset)
-            residuals[:, t] = step.uniforms(transcripts[:, t])
-            state = self.process.advance(state, transcripts[:, t])
-        return residuals.reshape(len(transcripts), -1)
+            residuals[:, t] = step.uniforms(outputs[:, t])
+            state = self.process.advance(state, outputs[:, t])
+        return residuals.reshape(len(outputs), -1)
 
     @abstractmethod
     def log_mgf_bounds(self, pair: Pair[DatasetT], tilt: float) -> tuple[float, float]:
-        """Return bounds on ``sum_t K_t(tilt)`` that hold for every transcript."""
+        """Return bounds on ``sum_t K_t(tilt)`` that hold for every output."""
 
     @abstractmethod
     def _log_mgf(self, moments: Array, tilt: float) -> Array:
         """Return ``sum_t K_t(tilt)`` from the sums of what `Release.draw_tilted` returned."""
 
     def _replayed(
-        self, transcripts: Array, pair: Pair[DatasetT]
+        self, outputs: Array, pair: Pair[DatasetT]
     ) -> Iterator[tuple[Array, ReleaseT, ReleaseT]]:
         """Yield every step's outputs and its law on the dataset and on the neighbour."""
         self._check(pair)
-        self._check_length(transcripts)
-        state = self.process.start(pair.dataset, len(transcripts))
+        self._check_length(outputs)
+        state = self.process.start(pair.dataset, len(outputs))
         for t in range(self.process.steps):
             on_dataset = self._noisy_step(state, pair.dataset)
-            yield transcripts[:, t], on_dataset, self._noisy_step(state, pair.neighbour)
-            state = self.process.advance(state, transcripts[:, t])
+            yield outputs[:, t], on_dataset, self._noisy_step(state, pair.neighbour)
+            state = self.process.advance(state, outputs[:, t])
 
     def _check(self, pair: Pair[DatasetT]) -> None:
         self.process.check(pair.dataset)
         self.process.check(pair.neighbour)
 
-    def _check_length(self, transcripts: Array) -> None:
+    def _check_length(self, outputs: Array) -> None:
         steps = self.process.steps
-        if transcripts.ndim < self._axes or transcripts.shape[1] != steps:
+        if outputs.ndim < self._axes or outputs.shape[1] != steps:
             expected = f"{steps} steps on the second axis"
-            raise InvalidArgument(
-                "transcripts", VerbatimText(f"shape {transcripts.shape}"), expected
-            )
+            raise InvalidArgument("outputs", VerbatimText(f"shape {outputs.shape}"), expected)
 
     def _noisy_step(self, state: StateT, dataset: DatasetT) -> ReleaseT:
         step = self.process.step(state, dataset)
@@ -414,7 +412,7 @@ def _loss_of_trial(steps: Sequence[tuple[Array, Release, Release]], trial: int) 
 class GaussianSteps(_Steps[DatasetT, StateT, Step]):
     """A mechanism with a known law: every release of ``process``, with Gaussian noise, is seen.
 
-    Transcripts have shape ``(R, steps, ...)``.
+    Outputs have shape ``(R, steps, ...)``.
 
     Formal guarantee: none of its own; the exact privacy loss of a pair is what it provides.
     """
@@ -425,7 +423,7 @@ class GaussianSteps(_Steps[DatasetT, StateT, Step]):
     process: GaussianProcess[DatasetT, StateT]
 
     def log_mgf_bounds(self, pair: Pair[DatasetT], tilt: float) -> tuple[float, float]:
-        """Return bounds on ``sum_t K_t(tilt)`` that hold for every transcript."""
+        """Return bounds on ``sum_t K_t(tilt)`` that hold for every output."""
         low, high = self.process.squared_shift_bounds(pair)
         factor = tilt * (1 + tilt) / 2
         # 0 times an infinite bound would be NaN.
@@ -439,7 +437,7 @@ class GaussianSteps(_Steps[DatasetT, StateT, Step]):
 class ExponentialNormSteps(_Steps[DatasetT, StateT, NormStep]):
     """A mechanism with a known law: every release, with exponential-norm noise, is seen.
 
-    Transcripts have shape ``(R, steps, ..., d)``.
+    Outputs have shape ``(R, steps, ..., d)``.
 
     Formal guarantee: none of its own; the exact privacy loss of a pair is what it provides.
     """
@@ -449,7 +447,7 @@ class ExponentialNormSteps(_Steps[DatasetT, StateT, NormStep]):
     process: NormProcess[DatasetT, StateT]
 
     def log_mgf_bounds(self, pair: Pair[DatasetT], tilt: float) -> tuple[float, float]:
-        """Return bounds on ``sum K(tilt)`` that hold for every transcript."""
+        """Return bounds on ``sum K(tilt)`` that hold for every output."""
         self._check(pair)
         d = self.process.step(self.process.start(pair.dataset, 1), pair.dataset).centre.shape[-1]
         low, high = (

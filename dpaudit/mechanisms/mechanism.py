@@ -1,4 +1,4 @@
-"""The contract of a mechanism: batches of transcripts and, where it is known, their law.
+"""The contract of a mechanism: batches of outputs and, where it is known, their law.
 
 Trials are the leading axis of every array. A mechanism is configured by public parameters only;
 the dataset and the random generator are arguments of each call.
@@ -32,34 +32,34 @@ DatasetT_contra = TypeVar("DatasetT_contra", contravariant=True)
 
 @runtime_checkable
 class Mechanism(Protocol[DatasetT_contra]):
-    """Anything that turns a dataset into random transcripts."""
+    """Anything that turns a dataset into random outputs."""
 
     def sample(self, dataset: DatasetT_contra, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` independent transcripts, shape ``(trials, ...)``."""
+        """Return ``trials`` independent outputs, shape ``(trials, ...)``."""
         ...
 
 
 @dataclass(frozen=True)
 class TiltedSample:
-    """Transcripts drawn from a tilted law, with what is needed to weigh them back.
+    """Outputs drawn from a tilted law, with what is needed to weigh them back.
 
     The tilted law draws each step from ``r_t ~ p_t exp(theta l_t - K_t(theta))`` where ``l_t`` is
     the step's privacy loss given the history and ``K_t(theta) = log E_p exp(theta l_t)``.
 
     Parameters
     ----------
-    transcripts
+    outputs
         Shape ``(R, ...)``.
     privacy_loss
-        ``log p(transcript) / q(transcript)``, shape ``(R,)``.
+        ``log p(output) / q(output)``, shape ``(R,)``.
     log_mgf
         ``log p/r + theta privacy_loss``, shape ``(R,)``: ``sum_t K_t(theta)`` along each
-        transcript's history where every step is tilted towards its own loss, as above.
+        output's history where every step is tilted towards its own loss, as above.
     tilt
         ``theta``; 0 draws from ``p`` itself.
     """
 
-    transcripts: Array
+    outputs: Array
     privacy_loss: Array
     log_mgf: Array
     tilt: float
@@ -73,24 +73,24 @@ class TiltedSample:
 
 @runtime_checkable
 class HasLaw(Protocol[DatasetT]):
-    """A mechanism whose transcripts have a known density.
+    """A mechanism whose outputs have a known density.
 
     In every method ``p`` is the law on ``pair.dataset`` and ``q`` the law on ``pair.neighbour``.
     """
 
     def sample(self, dataset: DatasetT, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` independent transcripts, shape ``(trials, ...)``."""
+        """Return ``trials`` independent outputs, shape ``(trials, ...)``."""
         ...
 
-    def privacy_loss(self, transcripts: Array, pair: Pair[DatasetT]) -> Array:
-        """Return ``log p / q`` of each transcript, shape ``(R,)``."""
+    def privacy_loss(self, outputs: Array, pair: Pair[DatasetT]) -> Array:
+        """Return ``log p / q`` of each output, shape ``(R,)``."""
         ...
 
-    def uniform_residuals(self, transcripts: Array, dataset: DatasetT) -> Array:
+    def uniform_residuals(self, outputs: Array, dataset: DatasetT) -> Array:
         """Return the probability-integral transform of the noise, shape ``(R, k)``.
 
-        On transcripts drawn from ``dataset`` the entries are independent and uniform on (0, 1).
-        Where there are as many as a transcript has numbers they should stand in its order: then
+        On outputs drawn from ``dataset`` the entries are independent and uniform on (0, 1).
+        Where there are as many as an output has numbers they should stand in its order: then
         every step, node and coordinate is also tested by itself.
         """
         ...
@@ -104,8 +104,8 @@ class HasLossBounds(HasLaw[DatasetT], Protocol[DatasetT]):
     computes with.
     """
 
-    def loss_bounds(self, transcript: Array, pair: Pair[Any]) -> tuple[float, float]:
-        """Return doubles between which ``log p / q`` of one transcript lies.
+    def loss_bounds(self, output: Array, pair: Pair[Any]) -> tuple[float, float]:
+        """Return doubles between which ``log p / q`` of one output lies.
 
         They are rounded outwards, and infinite where nothing can be proved
         (`dpaudit.laws.enclosed.ends` does both).
@@ -129,8 +129,8 @@ class HasLossInDigits(HasLaw[DatasetT], Protocol[DatasetT]):
     report that they have no bound.
     """
 
-    def loss_in_digits(self, transcript: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
-        """Return ``log p / q`` of one transcript, as a number of mpmath or a ``Decimal``.
+    def loss_in_digits(self, output: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
+        """Return ``log p / q`` of one output, as a number of mpmath or a ``Decimal``.
 
         Raises
         ------
@@ -147,11 +147,11 @@ class Tiltable(HasLaw[DatasetT], Protocol[DatasetT]):
     def sample_tilted(
         self, pair: Pair[DatasetT], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
-        """Return transcripts of the law tilted by ``tilt``, with their weights."""
+        """Return outputs of the law tilted by ``tilt``, with their weights."""
         ...
 
     def log_mgf_bounds(self, pair: Pair[DatasetT], tilt: float) -> tuple[float, float]:
-        """Return bounds on `TiltedSample.log_mgf` that hold for every transcript.
+        """Return bounds on `TiltedSample.log_mgf` that hold for every output.
 
         The upper one may be infinite: the audit then has no upper end.
         """
@@ -169,7 +169,7 @@ class Aimable(Tiltable[DatasetT], Protocol[DatasetT]):
     def sample_aimed(
         self, pair: Pair[DatasetT], aim: float, trials: int, rng: Generator
     ) -> TiltedSample:
-        """Return transcripts for losses beyond ``aim``, of tilt 0: ``log_mgf`` is ``log p/r``."""
+        """Return outputs for losses beyond ``aim``, of tilt 0: ``log_mgf`` is ``log p/r``."""
         ...
 
     def log_payoff_bound(self, pair: Pair[DatasetT], aim: float, epsilon: float) -> float:
@@ -190,7 +190,7 @@ class TailDraws:
     epsilon: float
 
     def sample(self, trials: int, rng: Generator) -> TiltedSample:
-        """Return aimed transcripts."""
+        """Return aimed outputs."""
         return self.mechanism.sample_aimed(self.pair, self.epsilon, trials, rng)
 
     def log_payoff_bound(self, epsilon: float) -> float:
@@ -206,7 +206,7 @@ def draw_checked_sample(
     Raises
     ------
     MechanismError
-        The mechanism raised, or returned the wrong number of transcripts, a non-number, or numbers
+        The mechanism raised, or returned the wrong number of outputs, a non-number, or numbers
         that doubles do not hold exactly (`dpaudit.mechanisms.outputs.outcomes`).
     """
     name, call = name_of(mechanism), call_of(mechanism, trials)
@@ -215,25 +215,25 @@ def draw_checked_sample(
     ):
         returned = mechanism.sample(dataset, trials, rng)
         try:
-            transcripts = as_doubles(returned)  # A copy: the mechanism may fill the array again.
+            outputs = as_doubles(returned)  # A copy: the mechanism may fill the array again.
         except Inexact as error:
             raise MechanismError(
                 f"mechanism {name}: {call} returned {error.seen_in(returned)}, expected "
                 f"{error.instead}, one output a trial: an outcome must not change when it "
                 "becomes doubles"
             ) from None
-    if transcripts.ndim == 0 or transcripts.shape[0] != trials or not transcripts.size:
+    if outputs.ndim == 0 or outputs.shape[0] != trials or not outputs.size:
         raise MechanismError(
             f"mechanism {name}: {call} returned shape "
-            f"{transcripts.shape}, expected ({trials}, ...): one output a trial"
+            f"{outputs.shape}, expected ({trials}, ...): one output a trial"
         )
-    if not np.isfinite(transcripts).all():
-        bad = int(np.argmax(~np.isfinite(transcripts).reshape(trials, -1).all(axis=1)))
+    if not np.isfinite(outputs).all():
+        bad = int(np.argmax(~np.isfinite(outputs).reshape(trials, -1).all(axis=1)))
         raise MechanismError(
             f"mechanism {name}: output {bad} of {trials} holds NaN or infinity, "
             "expected finite numbers"
         )
-    return transcripts
+    return outputs
 
 
 @contextmanager
@@ -305,7 +305,7 @@ class ForeignCode:
 
     @property
     def layout(self) -> Layout | None:
-        """What stands where in its transcripts, once that is known."""
+        """What stands where in its outputs, once that is known."""
         return None
 
     @property
@@ -334,7 +334,7 @@ def outside_of(mechanism: object) -> Outside | None:
 
 
 def layout_of(mechanism: object) -> Parted | None:
-    """Return what stands where in the transcripts of a mechanism, if they have discrete parts."""
+    """Return what stands where in the outputs of a mechanism, if they have discrete parts."""
     layout = getattr(mechanism, "layout", None)
     return layout if isinstance(layout, Parted) else None
 

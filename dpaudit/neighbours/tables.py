@@ -119,7 +119,7 @@ class Pair(Generic[DatasetT]):
     Parameters
     ----------
     dataset, neighbour
-        The law of transcripts on the first is called p, on the second q.
+        The law of outputs on the first is called p, on the second q.
     relation
         What makes them neighbours.
 

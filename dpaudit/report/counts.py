@@ -37,7 +37,7 @@ class BetRow(ReportPart):
 
 
 class WealthPath(ReportPart):
-    """How the wealth of bets against the claim went, over transcripts of each dataset.
+    """How the wealth of bets against the claim went, over outputs of each dataset.
 
     The claim is refuted where the wealth reaches its goal, 1 over the error probability. The bound
     is the largest of ``epsilons`` whose wealth, and that of all before it, reached the goal at the

@@ -92,7 +92,7 @@ def render_wealth(path: WealthPath, *, prefix: str = "wealth") -> str:
 
 
 def show_wealth(path: WealthPath) -> Picture:
-    """Return the wealth of bets against a claim over the transcripts, and where it refutes.
+    """Return the wealth of bets against a claim over the outputs, and where it refutes.
 
     Raises
     ------

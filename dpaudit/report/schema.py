@@ -173,7 +173,7 @@ class SmallestPair(ReportPart):
 class PairSearch(ReportPart):
     """Which of several pairs was audited, and what the ranking of them cost.
 
-    ``promised`` are estimates of each pair's epsilon on transcripts that certify nothing; where
+    ``promised`` are estimates of each pair's epsilon on outputs that certify nothing; where
     pairs have different claims, of how soon each falls.
     """
 
@@ -208,7 +208,7 @@ class TradeOffCurves(ReportPart):
     """False-negative rate of the best attack against its false-positive rate.
 
     ``measured`` is the empirical curve of the attack that was run: a point estimate, null where too
-    few transcripts show a rate. ``claimed`` and ``proved`` are the curves that no attack can go
+    few outputs show a rate. ``claimed`` and ``proved`` are the curves that no attack can go
     below if the guarantee is true.
     """
 
@@ -314,9 +314,9 @@ class Result(ReportPart):
         default=False, description="Whether no part of the outputs varied at first."
     )
     notes: list[str] = Field(default=[])
-    counts: dict[str, int] = Field(default={}, description="Transcripts drawn, by purpose.")
+    counts: dict[str, int] = Field(default={}, description="Outputs drawn, by purpose.")
     unit: int | None = Field(
-        default=None, description="Transcripts that one call drew: the unit of seed and of work."
+        default=None, description="Outputs that one call drew: the unit of seed and of work."
     )
     repeatable: bool = Field(
         default=True,

@@ -17,14 +17,14 @@ from dpaudit.execution import one_thread
 from dpaudit.reproduction.judgement import SettingFinding
 
 CLEAR = 3.0  # standard errors from which a difference counts
-_AT_ONCE = 10  # runs whose transcripts are in memory together
+_AT_ONCE = 10  # runs whose outputs are in memory together
 
 
 class Sampled(Protocol):
     """What runs are drawn from."""
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return ``trials`` transcripts."""
+        """Return ``trials`` outputs."""
         ...
 
 
@@ -35,7 +35,7 @@ def measure_in_blocks(
     rng: Generator,
     measure: Callable[[Array], Array],
 ) -> Array:
-    """Return ``measure`` of so many transcripts, of which only a few are kept at once."""
+    """Return ``measure`` of so many outputs, of which only a few are kept at once."""
     blocks = [min(_AT_ONCE, runs - start) for start in range(0, runs, _AT_ONCE)]
     with one_thread():
         return np.concatenate([measure(mechanism.sample(dataset, n, rng)) for n in blocks])

@@ -105,20 +105,20 @@ class Certified:
 
 @dataclass(frozen=True)
 class ForeignDraws:
-    """Draws transcripts of a mechanism on a pair, each purpose with a stream of its own."""
+    """Draws outputs of a mechanism on a pair, each purpose with a stream of its own."""
 
     mechanism: Foreign
     pair: Pair[Any]
     seed: int
 
-    def transcripts(self, trials: int, purpose: str) -> list[Array]:
-        """Return transcripts of both sides as rows, shape ``(trials, columns)`` each."""
+    def outputs(self, trials: int, purpose: str) -> list[Array]:
+        """Return outputs of both sides as rows, shape ``(trials, columns)`` each."""
         rng = default_rng(stream(self.seed, purpose))
         found = self.mechanism.in_turn([self.pair.on(side) for side in Side], trials, rng)
         return [np.asarray(one).reshape(trials, -1) for one in found]
 
     def laid_out(self, count: int) -> ForeignDraws:
-        """Return draws whose transcripts have a layout, of outputs that certify nothing."""
+        """Return draws whose outputs have a layout, of outputs that certify nothing."""
         rngs = [default_rng(stream(self.seed, "layout", side.value)) for side in Side]
         layout = self.mechanism.laid_out([self.pair.on(side) for side in Side], count, rngs)
         return replace(self, mechanism=self.mechanism.having(layout))
@@ -175,7 +175,7 @@ def _try_certification(
     layout = laid_out.mechanism.layout
     assert layout is not None
     began = time.monotonic()
-    on = laid_out.transcripts(sizes.choosing, "choosing events")
+    on = laid_out.outputs(sizes.choosing, "choosing events")
     pace = (time.monotonic() - began) / sizes.choosing  # of an output on either dataset
     features = Features.of(layout, *on)
     p, q = (features(side) for side in on)
@@ -187,7 +187,7 @@ def _try_certification(
     # From here on pair, layout, events and number are fixed. Whatever depended on the fresh
     # outputs, such as stopping early, would need an error probability of its own.
     counting = _choose_output_count(found, (p, q), point, most, alpha / ATTEMPTS)
-    fresh = [features(side) for side in laid_out.transcripts(counting, "counting events")]
+    fresh = [features(side) for side in laid_out.outputs(counting, "counting events")]
     counted = [(one, _test_event_on_fresh(one, fresh, point[1], alpha / ATTEMPTS)) for one in found]
     # Of several refuting events the first is told: the event of a single part comes before
     # those of several, and is the easiest to understand. Each has its share of alpha.
@@ -221,7 +221,7 @@ def _why_kept(
         draws.mechanism,
         draws.pair,
         draws.seed,
-        draws.transcripts,
+        draws.outputs,
         lambda rows: observe_numbers(features(np.asarray(rows).reshape(len(rows), -1))),
     )
     return look.why_kept([observe_numbers(side) for side in fresh])

@@ -68,7 +68,7 @@ class Foreign:
     apart
         Whether it draws one all the same: where it warns or fails, each output has its own call.
     layout
-        What stands where in a transcript; None until it was made of observations.
+        What stands where in an output; None until it was made of observations.
     alone
         Whether each output is drawn in a request of its own, and an ended process is an outcome.
     workers
@@ -106,7 +106,7 @@ class Foreign:
         return replace(self, alone=True)
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Any:
-        """Return transcripts, shape ``(trials, ...)``; without a layout, observations.
+        """Return outputs, shape ``(trials, ...)``; without a layout, observations.
 
         Raises
         ------
@@ -146,7 +146,7 @@ class Foreign:
     def observed_in_turn(
         self, datasets: Sequence[Any], trials: int, seed: SeedSequence
     ) -> tuple[Any, Any]:
-        """Return observations of two datasets, as `in_turn` does transcripts."""
+        """Return observations of two datasets, as `in_turn` does outputs."""
         first, second = datasets
         if self.alone:
             return self._one_in_turn(datasets, trials, seed)

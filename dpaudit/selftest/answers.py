@@ -71,7 +71,7 @@ class KnownAnswer(Protocol):
 
 @dataclass(frozen=True)
 class Learner:
-    """An attack that sees outputs only, and the transcripts of each dataset it learns on at most.
+    """An attack that sees outputs only, and the outputs of each dataset it learns on at most.
 
     What is slow to fit gets few; what counts gets all there are, which None says.
     """

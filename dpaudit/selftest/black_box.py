@@ -1,7 +1,7 @@
-"""The event bound at full size: from millions of transcripts, none of which are kept.
+"""The event bound at full size: from millions of outputs, none of which are kept.
 
 Four samples, each used once: attacks learn on the first, the second decides between them, the third
-sets the event's threshold and says how many transcripts show what it promises, and the fourth
+sets the event's threshold and says how many outputs show what it promises, and the fourth
 certifies. Only counts leave a block.
 """
 
@@ -38,11 +38,11 @@ _CANDIDATES = 400
 _MOST_LEARNED = 500_000
 _MOST_CHOOSING = 10_000_000
 _MOST_CERTIFYING = 25_000_000
-_STAGES = (0.1, 1.0)  # of the transcripts that set a threshold: before, attacks are left out
+_STAGES = (0.1, 1.0)  # of the outputs that set a threshold: before, attacks are left out
 # By how much a costlier attack has to promise more than all cheaper ones, before it is worth
 # its time on millions of outputs.
 _AHEAD = 1.03
-_NEAR = 0.6  # of the best promise: attacks that get a second chance, on many more transcripts
+_NEAR = 0.6  # of the best promise: attacks that get a second chance, on many more outputs
 _KEPT = 8  # blocks whose counts are kept together: a fraction of a second's work
 _SELECTION = 1e-4  # how rarely the bound errs by which events are compared
 _SHARE = 0.03  # of what an event shows: what may be lost to chance
@@ -56,12 +56,12 @@ class SelfTestBudget:
     Parameters
     ----------
     judging
-        Transcripts on which attacks are compared.
+        Outputs on which attacks are compared.
     learning, choosing, certifying
-        Transcripts times their entries, at most: and no more than half a million, 10 million and
-        25 million transcripts.
+        Outputs times their entries, at most: and no more than half a million, 10 million and
+        25 million outputs.
     least
-        Transcripts that certify, at least.
+        Outputs that certify, at least.
     """
 
     learning: int
@@ -116,7 +116,7 @@ def audit(
     answer
         Only its mechanism, pair and delta are looked at.
     learners
-        Attacks; one that refuses the transcripts is left out.
+        Attacks; one that refuses the outputs is left out.
     budget
         How much is drawn.
     alphas
@@ -127,11 +127,11 @@ def audit(
     Raises
     ------
     InvalidArgument
-        Every attack refuses the transcripts.
+        Every attack refuses the outputs.
     """
     began = time.process_time()
     draws = _AnswerDraws.of(answer, seed)
-    entries = draws.transcripts(0, 1, "probing").size
+    entries = draws.outputs(0, 1, "probing").size
     trials = max(min(budget.choosing // entries, _MOST_CHOOSING), budget.judging)
     name, score, rule, rates = _choose_best_attack(
         draws, _select_promising_attacks(draws, learners, budget), trials
@@ -160,7 +160,7 @@ def audit(
 
 @dataclass(frozen=True)
 class _AnswerDraws:
-    """Transcripts of one known answer, block by block: a purpose and a side have one stream."""
+    """Outputs of one known answer, block by block: a purpose and a side have one stream."""
 
     answer: KnownAnswer
     seed: int
@@ -169,10 +169,10 @@ class _AnswerDraws:
     @classmethod
     def of(cls, answer: KnownAnswer, seed: int) -> _AnswerDraws:
         """Return draws in blocks that stay in the processor's cache."""
-        entries = cls(answer, seed).transcripts(0, 1, "probing").size
+        entries = cls(answer, seed).outputs(0, 1, "probing").size
         return cls(answer, seed, max(_LEAST_BLOCK, _BLOCK // entries))
 
-    def transcripts(self, side: int, trials: int, purpose: str) -> Array:
+    def outputs(self, side: int, trials: int, purpose: str) -> Array:
         return np.concatenate(list(self._blocks(side, trials, purpose)))
 
     def below(
@@ -236,11 +236,11 @@ class _Tried:
 def _select_promising_attacks(
     draws: _AnswerDraws, learners: Sequence[Learner], budget: SelfTestBudget
 ) -> Sequence[_Tried]:
-    """Return the attacks that promise nearly as much as the best, on transcripts unseen so far."""
-    entries = draws.transcripts(0, 1, "probing").size
+    """Return the attacks that promise nearly as much as the best, on outputs unseen so far."""
+    entries = draws.outputs(0, 1, "probing").size
     size = min(max(budget.learning // entries, 1), _MOST_LEARNED)
-    learned = [draws.transcripts(side, size, "learning") for side in (0, 1)]
-    judging = [draws.transcripts(side, budget.judging, "judging") for side in (0, 1)]
+    learned = [draws.outputs(side, size, "learning") for side in (0, 1)]
+    judging = [draws.outputs(side, budget.judging, "judging") for side in (0, 1)]
     answer, tried = draws.answer, list[_Tried]()
     for learner in learners:
         name = learner.attack.name
@@ -248,7 +248,7 @@ def _select_promising_attacks(
         on_p, on_q = (side[: learner.most] for side in learned)
         try:
             score = learner.attack.load()(answer.mechanism, answer.pair, on_p, on_q, rng)
-        except InvalidArgument:  # it is made for transcripts of another kind
+        except InvalidArgument:  # it is made for outputs of another kind
             continue
         p, q = (np.asarray(score(side), dtype=np.float64) for side in judging)
         promised = choose_event(p, q, answer.delta).promised
@@ -263,7 +263,7 @@ def _select_promising_attacks(
 def _choose_best_attack(
     draws: _AnswerDraws, tried: Sequence[_Tried], trials: int
 ) -> tuple[str, Score, _Rule, tuple[float, float]]:
-    """Return the attack and event that promise most on many transcripts, and the event's rates.
+    """Return the attack and event that promise most on many outputs, and the event's rates.
 
     The first of them leave out attacks that will hardly win.
     """
@@ -338,7 +338,7 @@ def _best_rule(
 
 
 def _plan_output_count(rates: tuple[float, float], delta: float, least: int, most: int) -> int:
-    """Return how many transcripts show all but a small share of what the event shows."""
+    """Return how many outputs show all but a small share of what the event shows."""
     rate, other = rates
     if other == 0:  # the ratio has no end to come near to
         return least

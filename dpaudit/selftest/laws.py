@@ -226,7 +226,7 @@ def _of_event(hits: int, other: int, trials: int, delta: float, alpha: float) ->
 class Learned:
     """Laplace noise of scale 1, moved by epsilon: an event is chosen, and certified by others.
 
-    Every choice certifies ``each`` times, on transcripts of its own. Whichever event was chosen,
+    Every choice certifies ``each`` times, on outputs of its own. Whichever event was chosen,
     each of them may err with probability alpha, so that they count as so many audits.
     """
 
@@ -235,7 +235,7 @@ class Learned:
     each: int = 10
 
     def run(self, audits: int, alpha: float, rng: Generator) -> Array:
-        """Return bounds of events that were chosen on other transcripts."""
+        """Return bounds of events that were chosen on other outputs."""
         found, known = list[float](), dict[tuple[int, int], float]()
         while len(found) < audits:
             on_p, on_q = self._drawn(1, rng)[:, 0]
@@ -247,7 +247,7 @@ class Learned:
         return np.array(found[:audits])
 
     def run_reusing(self, audits: int, alpha: float, rng: Generator) -> Array:
-        """Return bounds of events that were chosen on the transcripts that certify them."""
+        """Return bounds of events that were chosen on the outputs that certify them."""
         scores, known = self._drawn(audits, rng), dict[tuple[int, int], float]()
         pairs = list(zip(*scores, strict=True))
         return np.array(

@@ -389,7 +389,7 @@ def format_selftest_sentences(result: SelfTest) -> tuple[str, ...]:
         "end is at most the nominal one. Rows made unsound on purpose must be caught. Closeness is "
         "the median certified epsilon over the true one.",
         "Known answers are audited from outputs alone, at 95% confidence: attacks learn on some "
-        "transcripts, the event is set on others, fresh ones certify. The best event is the "
+        "outputs, the event is set on others, fresh ones certify. The best event is the "
         "epsilon that the most telling set of outputs of this pair shows, exactly. The share "
         "is the certified epsilon over it; where it is infinite there is none.",
         "One in twenty 95% bounds may be above the best event: that is a miss, and misses are "

@@ -56,7 +56,7 @@ def assert_not_refuted(
     ----------
     mechanism
         An object with ``sample(dataset, trials, rng)``, or a function of those three, that returns
-        one transcript a trial, shape ``(trials, ...)``.
+        one output a trial, shape ``(trials, ...)``.
     pair
         The neighbours it is run on.
     epsilon, delta
@@ -68,14 +68,14 @@ def assert_not_refuted(
         In place of a pair, as `dpaudit.audit` takes them: a dataset or what datasets may be or
         both. The worst pair is looked for.
     trials
-        Certifying transcripts on each side; at least 100.
+        Certifying outputs on each side; at least 100.
     confidence
         Of the lower bound: a correct mechanism is accused with a probability of at most 1 less
         this, over seeds.
     seed
         The only source of randomness: one seed and one unit, one outcome.
     unit
-        How many transcripts one call of the mechanism returns; by default its size and its pace
+        How many outputs one call of the mechanism returns; by default its size and its pace
         decide. The line that repeats a failed assertion holds it.
     show_records
         Whether the assertion may hold values of records.

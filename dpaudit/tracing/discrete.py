@@ -88,7 +88,7 @@ class Chances:
 
     @cached_property
     def _laws(self) -> dict[tuple[int, ...], dict[float, float]]:
-        """Laws of entries that were asked for: a transcript asks for each of them often."""
+        """Laws of entries that were asked for: an output asks for each of them often."""
         return {}
 
 

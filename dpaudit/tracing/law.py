@@ -109,7 +109,7 @@ class TracedView:
 class TracedLaw(Wraps):
     """A function whose law was read, as a mechanism with that law.
 
-    A transcript is all noisy values of a run in order, shape ``(k,)``.
+    An output is all noisy values of a run in order, shape ``(k,)``.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class TracedLaw(Wraps):
     """
 
     is_replayed = True
-    """That every transcript runs the code again, so that checks draw no more than they need."""
+    """That every output runs the code again, so that checks draw no more than they need."""
 
     calling: AnyCalls
     keys: tuple[Key, ...]
@@ -177,9 +177,9 @@ class TracedLaw(Wraps):
             raise self._broken("what it returns does not follow from its noisy values")
         return join_values([value for value, _ in self._steps(values, meetings)])
 
-    def privacy_loss(self, transcripts: Array, pair: Pair[Any]) -> Array:
-        """Return the losses of transcripts, shape ``(R,)``."""
-        rows = transcripts.reshape(len(transcripts), -1)
+    def privacy_loss(self, outputs: Array, pair: Pair[Any]) -> Array:
+        """Return the losses of outputs, shape ``(R,)``."""
+        rows = outputs.reshape(len(outputs), -1)
         return self._at_once(
             lambda many, part: many.losses(rows[part], pair),
             lambda: np.array([self._loss(row, pair) for row in rows]),
@@ -223,9 +223,9 @@ class TracedLaw(Wraps):
         self._require_losses(own, other)
         return own, other, one
 
-    def uniform_residuals(self, transcripts: Array, dataset: Any) -> Array:
-        """Return the noise of transcripts as uniforms, shape ``(R, k)``."""
-        rows = transcripts.reshape(len(transcripts), -1)
+    def uniform_residuals(self, outputs: Array, dataset: Any) -> Array:
+        """Return the noise of outputs as uniforms, shape ``(R, k)``."""
+        rows = outputs.reshape(len(outputs), -1)
         rng = np.random.default_rng(zlib.crc32(rows.tobytes()))  # for what is discrete
         return self._at_once(
             lambda many, part: many.uniforms(rows[part], dataset),
@@ -241,7 +241,7 @@ class TracedLaw(Wraps):
     def sample_tilted(
         self, pair: Pair[Any], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
-        """Return transcripts drawn tilted in lock-step, with their losses and weights."""
+        """Return outputs drawn tilted in lock-step, with their losses and weights."""
 
         def alone() -> Array:
             rows = [self._draw_tilted_values(pair, tilt, rng) for _ in range(trials)]
@@ -309,7 +309,7 @@ class TracedLaw(Wraps):
         """Return 0 and infinity: no run says how far a centre moves after another history."""
         return 0.0, np.inf
 
-    def loss_bounds(self, transcript: Array, pair: Pair[Any]) -> tuple[float, float]:
+    def loss_bounds(self, output: Array, pair: Pair[Any]) -> tuple[float, float]:
         """Return doubles between which a loss lies, centres and scales being the doubles they are.
 
         Raises
@@ -317,7 +317,7 @@ class TracedLaw(Wraps):
         MechanismError
             The noisy values are none of this law.
         """
-        values = transcript.ravel()
+        values = output.ravel()
         rng = np.random.default_rng(zlib.crc32(values.tobytes()))
         with self._patch_primitives():
             own, other, _ = self._both(values, pair)

@@ -71,9 +71,9 @@ def enumerated(parts, epsilon):
                 outputs += [(mpmath.mpf(delta), 0), (0, mpmath.mpf(delta))]
             responses.append(outputs)
         scale, total = mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(0)
-        for transcript in itertools.product(*responses):
-            p = mpmath.fprod(pair[0] for pair in transcript)
-            q = mpmath.fprod(pair[1] for pair in transcript)
+        for output in itertools.product(*responses):
+            p = mpmath.fprod(pair[0] for pair in output)
+            q = mpmath.fprod(pair[1] for pair in output)
             total += max(p - scale * q, 0)
         return total
 

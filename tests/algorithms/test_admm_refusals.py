@@ -53,7 +53,7 @@ def test_numbers_of_trials_are_refused_by_name(view, trials, make_data):
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_no_trials_are_no_transcripts(view, make_data):
+def test_no_trials_are_no_outputs(view, make_data):
     assert len(VIEWS[view]().sample(data_for(view, make_data), 0, rng())) == 0
 
 
@@ -111,14 +111,14 @@ def test_objects_of_another_kind_are_refused_by_name(make, name, value, expected
 
 @pytest.mark.parametrize("view", CONSENSUS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_transcripts_that_are_not_finite_have_no_density(view, bad, make_data):
+def test_outputs_that_are_not_finite_have_no_density(view, bad, make_data):
     data, mechanism = make_data((5, 4)), VIEWS[view]()
     pair = Pair(data, data.with_record(6, data.features[6] / 2, data.labels[6]), REPLACE_RECORD)
-    transcripts = mechanism.sample(data, 4, rng())
-    transcripts[2, 0, 1, 0] = bad
+    outputs = mechanism.sample(data, 4, rng())
+    outputs[2, 0, 1, 0] = bad
     for ask in (
-        lambda: mechanism.privacy_loss(transcripts, pair),
-        lambda: mechanism.uniform_residuals(transcripts, data),
+        lambda: mechanism.privacy_loss(outputs, pair),
+        lambda: mechanism.uniform_residuals(outputs, data),
     ):
-        with pytest.raises(InvalidArgument, match=r"^transcripts\[2\]: got a number that is not f"):
+        with pytest.raises(InvalidArgument, match=r"^outputs\[2\]: got a number that is not f"):
             ask()

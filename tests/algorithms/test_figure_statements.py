@@ -130,7 +130,7 @@ def test_settings_in_words():
 
 
 class Counting:
-    """A mechanism whose transcript is its place in the stream."""
+    """A mechanism whose output is its place in the stream."""
 
     def __init__(self):
         self.asked = []

@@ -234,12 +234,12 @@ def test_the_published_step_size_reaches_it_too(make, spread, of_nodes):
 @pytest.mark.parametrize("records", FEWEST, indirect=True, scope="module")
 def test_the_published_average_takes_thousands_of_iterations(spread, of_nodes):
     """Eq. (22) weighs the start as much as the end: its distance falls like 1/t, the gap 1/t^2."""
-    transcripts = multi_step(iterations=12_000).inner().sample(spread, 1, rng())
-    gaps = [of_nodes.gaps(final_model(transcripts[:, :t])[0]).max() for t in (3000, 6000, 12_000)]
+    outputs = multi_step(iterations=12_000).inner().sample(spread, 1, rng())
+    gaps = [of_nodes.gaps(final_model(outputs[:, :t])[0]).max() for t in (3000, 6000, 12_000)]
     assert gaps[0] > 2 * CLOSE
     assert gaps[2] < CLOSE
     np.testing.assert_allclose(np.divide(gaps[:-1], gaps[1:]), 4, rtol=0.05)
-    assert of_nodes.gaps(transcripts[0, 3000]).max() < 1e-12
+    assert of_nodes.gaps(outputs[0, 3000]).max() < 1e-12
 
 
 # Vertical splits

@@ -47,8 +47,8 @@ def reached(run):
 def test_penalty_perturbation_reports_every_argmin(make_data, tolerance):
     data = make_data((5, 4))
     view = consensus(tolerance=tolerance).penalty_perturbation()
-    transcripts = []
-    entry = reached(lambda: transcripts.append(view.sample(data, TRIALS, rng())))["argmin"]
+    outputs = []
+    entry = reached(lambda: outputs.append(view.sample(data, TRIALS, rng())))["argmin"]
     assert entry.problems == TRIALS * ITERATIONS * data.nodes
     assert entry.tolerance == tolerance
     assert 0 <= entry.worst <= tolerance
@@ -164,7 +164,7 @@ def test_a_density_of_primal_perturbation_that_fails_is_placed(make_data, monkey
     data, left = make_data((5, 4)), [calls]
     pair = Pair(data, data.with_record(6, data.features[6] / 2, data.labels[6]), REPLACE_RECORD)
     view = consensus().primal_perturbation()
-    transcripts = view.sample(data, TRIALS, rng())
+    outputs = view.sample(data, TRIALS, rng())
     honest = consensus_views.minimise_margin_problem
 
     def failing(*args):
@@ -176,4 +176,4 @@ def test_a_density_of_primal_perturbation_that_fails_is_placed(make_data, monkey
     monkeypatch.setattr(consensus_views, "minimise_margin_problem", failing)
     where = "iteration 1, node 1: " + "neighbour: " * calls
     with pytest.raises(ConvergenceError, match=f"^{where}argmin: trial 0 stopped$"):
-        view.privacy_loss(transcripts, pair)
+        view.privacy_loss(outputs, pair)

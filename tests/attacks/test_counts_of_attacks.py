@@ -253,7 +253,7 @@ def test_one_run_is_judged_at_the_confidence_and_on_its_own_coins(monkeypatch):
     monkeypatch.setattr(audit, "draw_checked_sample", sampled)
     found = audit.one_run_audit(
         None,
-        lambda transcript, canaries: coins.astype(float),
+        lambda output, canaries: coins.astype(float),
         data,
         canaries,
         ApproximateDP(1.0, 1e-5),

@@ -177,14 +177,14 @@ def test_the_likeliest_candidate_is_guessed_and_ties_are_broken_evenly(monkeypat
         def sample(self, truth, runs, rng):
             return np.full(runs, truth)
 
-    def told(mechanism, candidates, transcripts):
-        return np.stack([(transcripts == one).astype(float) for one in candidates])
+    def told(mechanism, candidates, outputs):
+        return np.stack([(outputs == one).astype(float) for one in candidates])
 
     monkeypatch.setattr(study, "_log_likelihoods", told)
     rng = np.random.default_rng(3)
     assert study.right_guesses(Names(), [0, 1, 2], 300, rng) == 300
     monkeypatch.setattr(
-        study, "_log_likelihoods", lambda m, c, transcripts: np.zeros((3, len(transcripts)))
+        study, "_log_likelihoods", lambda m, c, outputs: np.zeros((3, len(outputs)))
     )
     assert 60 < study.right_guesses(Names(), [0, 1, 2], 300, rng) < 140
 

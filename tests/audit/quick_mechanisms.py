@@ -59,9 +59,9 @@ class Mean:
 class Digits(GaussianSteps):
     """A law whose losses can be computed by other code."""
 
-    def loss_in_digits(self, transcript, pair, digits=50):
+    def loss_in_digits(self, output, pair, digits=50):
         here, there = np.mean(pair.dataset), np.mean(pair.neighbour)
-        return float(np.sum((transcript - there) ** 2 - (transcript - here) ** 2) / (2 * 0.5**2))
+        return float(np.sum((output - there) ** 2 - (output - here) ** 2) / (2 * 0.5**2))
 
 
 def slow(dataset, trials, rng):

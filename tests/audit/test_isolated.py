@@ -185,7 +185,7 @@ def test_every_method_of_a_proxy_returns_what_the_mechanism_does():
         )
     mine, theirs = rng_of(2), rng_of(2)
     tilted = mechanism.sample_tilted(pair, 0.7, 4, mine), placed.sample_tilted(pair, 0.7, 4, theirs)
-    for part in ("transcripts", "privacy_loss", "log_mgf"):
+    for part in ("outputs", "privacy_loss", "log_mgf"):
         np.testing.assert_array_equal(*(getattr(one, part) for one in tilted))
     assert mine.random() == theirs.random()
     placed.crew.close()

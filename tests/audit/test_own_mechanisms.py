@@ -59,13 +59,13 @@ class Laplace:
 class LaplaceWithLaw(Laplace):
     """Its loss saturates at 1/scale: exact ties, which rounding of floats must not break."""
 
-    def privacy_loss(self, transcripts, pair):
-        here = np.abs(transcripts - np.sum(pair.dataset))
-        there = np.abs(transcripts - np.sum(pair.neighbour))
+    def privacy_loss(self, outputs, pair):
+        here = np.abs(outputs - np.sum(pair.dataset))
+        there = np.abs(outputs - np.sum(pair.neighbour))
         return (there - here) / self.scale
 
-    def uniform_residuals(self, transcripts, dataset):
-        centred = (transcripts - np.sum(dataset)) / self.scale
+    def uniform_residuals(self, outputs, dataset):
+        centred = (outputs - np.sum(dataset)) / self.scale
         tail = 0.5 * np.exp(-np.abs(centred))
         return np.where(centred < 0, tail, 1 - tail)[:, None]
 

@@ -213,7 +213,7 @@ def test_bets_refute_where_their_printed_wealth_passes_the_printed_goal():
 
 
 def passed(path):
-    """Return after how many transcripts the wealth was printed, and whether it passed the goal."""
+    """Return after how many outputs the wealth was printed, and whether it passed the goal."""
     points = zip(path["transcripts"], path["log10_wealth"], strict=True)
     return [(n, wealth >= path["log10_goal"]) for n, wealth in points]
 

@@ -161,7 +161,7 @@ def test_an_interrupt_before_the_first_bet_is_an_interrupt():
         stopped(AtOnce(1.0))
 
 
-def test_fewer_transcripts_than_a_pilot_certify_nothing():
+def test_fewer_outputs_than_a_pilot_certify_nothing():
     result = audited(case(Laplace(0.1)), trials=100, until_refuted=True)
     assert result.trials <= 100
     two = Bettor(BettingTarget(1.0, 0.0, 0.05), lambda p, q: [lambda x: x[:, 0]])
@@ -184,7 +184,7 @@ def test_pieces_of_a_stream_change_nothing():
 
 
 def test_attacks_never_see_what_they_are_tested_on_first():
-    """Every transcript that bets are chosen on was fitted before, or bet on before."""
+    """Every output that bets are chosen on was fitted before, or bet on before."""
     fitted = []
 
     def fit(on_p, on_q):
@@ -259,7 +259,7 @@ def test_the_worst_of_several_pairs_is_audited():
     result = audited(candidates(0.1, 1.0, 0.4), trials=6000)
     assert result.pair_search.chosen == 2
     assert result.pair_search.candidates == 3
-    assert result.pair_search.transcripts == 1200
+    assert result.pair_search.outputs == 1200
     assert result.trials == 6000 - 1200
     assert result.verdict == "refuted"
     assert np.argmax(result.pair_search.promised) == 1
@@ -278,7 +278,7 @@ class Recording:
         return outputs
 
 
-def test_the_winner_is_certified_on_fresh_transcripts():
+def test_the_winner_is_certified_on_fresh_outputs():
     mechanism = Recording()
     audited(candidates(0.5, 1.0, mechanism=mechanism), trials=1000)
     seen = np.concatenate([batch for batch in mechanism.drawn if len(batch) > 3])
@@ -288,7 +288,7 @@ def test_the_winner_is_certified_on_fresh_transcripts():
 @pytest.mark.slow
 @pytest.mark.parametrize(("seeds", "most"), [(2, 1), pytest.param(6, 3, marks=pytest.mark.slow)])
 def test_choosing_among_identical_pairs_accuses_no_true_claim(seeds, most):
-    """Certifying on the ranking's transcripts would: the best of eight looks too good."""
+    """Certifying on the ranking's outputs would: the best of eight looks too good."""
     alike = candidates(*[1.0] * 8, mechanism=Laplace(1.0))
     accused = sum(
         audited(alike, trials=1000, seed=seed, confidence=0.9).verdict == "refuted"
@@ -384,7 +384,7 @@ def test_a_claim_of_nothing_is_bounded_far_above_it(claimed):
     assert 0.5 < bettor.lower < 1.0
 
 
-def test_bets_are_set_on_transcripts_that_the_attacks_did_not_learn_on():
+def test_bets_are_set_on_outputs_that_the_attacks_did_not_learn_on():
     learned, judged = [], []
 
     def fit(on_p, on_q):

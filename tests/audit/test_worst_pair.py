@@ -54,11 +54,11 @@ def memory(tried, mechanism, pair, on_p, on_q, rng):
 
 
 @pytest.mark.parametrize("leaks", [False, True])
-def test_pairs_are_ranked_on_transcripts_that_no_attack_has_learned_on(monkeypatch, leaks):
+def test_pairs_are_ranked_on_outputs_that_no_attack_has_learned_on(monkeypatch, leaks):
     """What is known by heart tells nothing of other outputs, unless all outputs are alike."""
     rng = np.random.default_rng(5)
 
-    def transcripts(side, trials, purpose):
+    def outputs(side, trials, purpose):
         if leaks:
             return np.full((trials, 1), float(side is Side.DATASET))
         return rng.normal(size=(trials, 1))
@@ -75,6 +75,6 @@ def test_pairs_are_ranked_on_transcripts_that_no_attack_has_learned_on(monkeypat
         default_trials=1,
         parameters={},
     )
-    drawer = SimpleNamespace(seed=0, transcripts=transcripts)
+    drawer = SimpleNamespace(seed=0, outputs=outputs)
     found = worst_pair._from_events(case, drawer, Settings(), 400, "ranking")
     assert found > 2.0 if leaks else found < 0.1

@@ -32,7 +32,7 @@ def nothing(*given):
 def late(*given):
     return raises
 def unknown(*given):
-    return lambda transcripts: [float("nan")] * len(transcripts)
+    return lambda outputs: [float("nan")] * len(outputs)
 """
 LEFT = r"ended the program with sys\.exit\(0\) in .*\.py, line \d"
 NOISY = """

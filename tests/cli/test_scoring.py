@@ -1,4 +1,4 @@
-"""``dpaudit attack`` with an attack that scores transcripts: an audit with it alone."""
+"""``dpaudit attack`` with an attack that scores outputs: an audit with it alone."""
 
 import json
 
@@ -45,7 +45,7 @@ def test_every_scoring_attack_shows_its_threat_model(dpaudit, name):
     assert f"dpaudit attack {name} --set claim=..." in " ".join(ran.out.split())
 
 
-def test_a_claim_without_transcripts_of_the_attacks_kind_is_refused(dpaudit):
+def test_a_claim_without_outputs_of_the_attacks_kind_is_refused(dpaudit):
     ran = dpaudit("attack", "column-space", *ASKED)
     assert ran.status == 2
     assert ran.err.startswith("error: relation: ")

@@ -34,7 +34,7 @@ from dpaudit.plugin.marker import KNOWN
 BESIDE = {
     *("mechanism", "dataset", "neighbour", "claim", "release", "executor", "isolation", "store"),
 }
-# Where nobody says it: no epsilon, since a claim may be another; no delta; so many transcripts.
+# Where nobody says it: no epsilon, since a claim may be another; no delta; so many outputs.
 OTHERWISE = {"epsilon": None, "delta": 0.0, "trials": 10_000}
 
 

@@ -41,7 +41,7 @@ def test_an_entry_that_tells_as_much_by_itself_asks_for_no_combination():
     assert not are_far_apart(p, q)
 
 
-def test_too_few_transcripts_of_many_entries_say_nothing():
+def test_too_few_outputs_of_many_entries_say_nothing():
     p, q = cancelled(1, 3.0)
     assert are_far_apart(p[:50], q[:50])
     assert not are_far_apart(p[:49], q)

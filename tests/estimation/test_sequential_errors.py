@@ -54,7 +54,7 @@ BROKEN = {
 def games(
     sample, epsilon, delta, *, audits, most, seed=0, alpha=0.05, epsilons=None, order="honest"
 ):
-    """Play side by side until ``most`` transcripts a dataset; return the games after the last.
+    """Play side by side until ``most`` outputs a dataset; return the games after the last.
 
     ``order`` "reuses" bets on what the bets were learned from.
     """
@@ -77,7 +77,7 @@ def games(
 
 
 def stopping_times(game):
-    """Return transcripts of each dataset until the refutation, infinite where there is none."""
+    """Return outputs of each dataset until the refutation, infinite where there is none."""
     after = game.refuted_after
     return np.where(after > 0, after + PILOT, np.inf)
 
@@ -108,7 +108,7 @@ def test_true_claims_are_rarely_refuted_however_often_one_looks(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CORRECT)
 def test_of_ten_thousand_audits_of_a_true_claim_at_most_alpha_refute_it(name):
-    """10,000 audits with up to 10,000 transcripts of each dataset."""
+    """10,000 audits with up to 10,000 outputs of each dataset."""
     parts = [games(*CORRECT[name], audits=500, most=10_000, seed=[7, part]) for part in range(20)]
     assert sum(map(refuted, parts)) <= too_many(10_000)
     assert sum(refuted(part, FEW) for part in parts) == 0

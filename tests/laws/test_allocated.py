@@ -38,7 +38,7 @@ def test_residuals_of_another_dataset_are_not():
 @pytest.mark.parametrize("tilt", [0.0, 1.0, 3.0])
 def test_weights_average_to_one_and_stay_below_their_bound(pair, tilt):
     drawn = EPOCHS.sample_tilted(pair, tilt, 40_000, np.random.default_rng(2))
-    np.testing.assert_allclose(EPOCHS.privacy_loss(drawn.transcripts, pair), drawn.privacy_loss)
+    np.testing.assert_allclose(EPOCHS.privacy_loss(drawn.outputs, pair), drawn.privacy_loss)
     assert drawn.log_mgf.max() <= EPOCHS.log_mgf_bounds(pair, tilt)[1] + 1e-9
     for weights in (np.exp(drawn.log_weight), np.exp(drawn.log_weight - drawn.privacy_loss)):
         error = weights.std() / math.sqrt(len(weights))

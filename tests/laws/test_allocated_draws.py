@@ -58,7 +58,7 @@ def test_one_batch_is_the_gaussian_mechanism(pair, noise):
 
 
 @pytest.mark.parametrize("pair", [REMOVAL, ADDITION], ids=["removal", "addition"])
-def test_they_pay_what_untilted_transcripts_do(pair):
+def test_they_pay_what_untilted_outputs_do(pair):
     law, epsilon = AllocatedSums(batches=10, noise_multiplier=0.8), 0.4
     sums = law.sample(pair.dataset, 40_000, np.random.default_rng(3))
     paid = np.maximum(-np.expm1(epsilon - law.privacy_loss(sums, pair)), 0.0)
@@ -121,7 +121,7 @@ def test_an_audit_gives_both_ends():
 @pytest.mark.parametrize("delta", [1e-5, 1e-10])
 @pytest.mark.parametrize("noise", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("batches", [100, 1000])
-def test_twenty_thousand_transcripts_give_an_interval_of_two_per_cent(batches, noise, delta):
+def test_twenty_thousand_outputs_give_an_interval_of_two_per_cent(batches, noise, delta):
     bracket = numerical_epsilon(AllocatedGaussian(batches=batches, noise_multiplier=noise), delta)
     law = AllocatedSums(batches=batches, noise_multiplier=noise)
     found = audited(law, bracket.upper, 20_000, delta).measured

@@ -67,7 +67,7 @@ from dpaudit.mechanisms.outputs.unit_draws import (
     loss_unit,
     make_output_projection,
     residual_unit,
-    side_transcript_unit,
+    side_output_unit,
 )
 from dpaudit.mechanisms.residuals import record_residuals, report_residuals
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair, Side
@@ -190,17 +190,17 @@ def test_trials_that_are_compared(trials, most, kept):
 
 
 class Counting:
-    """Transcripts that say on which side they were drawn."""
+    """Outputs that say on which side they were drawn."""
 
     called = None
 
     def sample(self, dataset, trials, rng):
         return np.full((trials, 2), float(dataset)) + np.arange(trials)[:, None]
 
-    def privacy_loss(self, transcripts, pair):
-        return transcripts[:, 0] * (pair.neighbour - pair.dataset)
+    def privacy_loss(self, outputs, pair):
+        return outputs[:, 0] * (pair.neighbour - pair.dataset)
 
-    def uniform_residuals(self, transcripts, dataset):
+    def uniform_residuals(self, outputs, dataset):
         return np.zeros(self.size)
 
 
@@ -211,7 +211,7 @@ SIDE = Side.DATASET
 @pytest.mark.parametrize(("which", "first"), [(0, 1.0), (1, 5.0)])
 def test_a_unit_is_of_its_side(which, first):
     unit = Unit(3, np.random.SeedSequence(0), which)
-    assert side_transcript_unit(Counting(), PAIR, unit)[0, 0] == first
+    assert side_output_unit(Counting(), PAIR, unit)[0, 0] == first
     side = list(Side)[which]
     loss = loss_unit(Counting(), PAIR, side, unit)
     assert loss.tolist() == [4 * first, 4 * (first + 1), 4 * (first + 2)]
@@ -222,11 +222,11 @@ def test_a_unit_is_of_its_side(which, first):
 
 
 @pytest.mark.parametrize(
-    ("residuals", "transcripts", "last"),
+    ("residuals", "outputs", "last"),
     [((4, 6), (2, 2, 3), 3), ((4, 5), (2, 2, 3), 10), ((4, 6), (2,), 12), ((2, 3), (2, 3), 3)],
 )
-def test_residuals_are_rows_of_the_last_axis_where_they_fit(residuals, transcripts, last):
-    assert _whole_rows(np.zeros(residuals), np.zeros(transcripts)) == last
+def test_residuals_are_rows_of_the_last_axis_where_they_fit(residuals, outputs, last):
+    assert _whole_rows(np.zeros(residuals), np.zeros(outputs)) == last
 
 
 # --- answers that come back -----------------------------------------------------------------------
@@ -496,7 +496,7 @@ def test_the_moments_of_a_canary_are_integrals(ratio, tilt):
         assert law.log_mgf_bounds(pair, tilt) == pytest.approx((exact, exact), abs=1e-9)
         drawn = law.sample_tilted(pair, tilt, 4, np.random.default_rng(0))
         assert drawn.log_mgf == pytest.approx([exact] * 4, abs=1e-9)
-        assert np.allclose(drawn.privacy_loss, law.privacy_loss(drawn.transcripts, pair))
+        assert np.allclose(drawn.privacy_loss, law.privacy_loss(drawn.outputs, pair))
 
 
 def test_both_sides_with_a_canary_or_neither_are_no_pair():
@@ -802,11 +802,11 @@ def test_a_function_without_a_signature_is_called_with_nothing():
     assert given == [rng]
 
 
-def test_features_leave_transcripts_as_they_are():
-    transcripts = np.array([[0.0, 1.5], [1.0, 2.5]])
-    found = Features({0: LogRatios(np.array([0.0, 1.0]), np.array([-2.0, 2.0]))})(transcripts)
+def test_features_leave_outputs_as_they_are():
+    outputs = np.array([[0.0, 1.5], [1.0, 2.5]])
+    found = Features({0: LogRatios(np.array([0.0, 1.0]), np.array([-2.0, 2.0]))})(outputs)
     assert found.tolist() == [[-2.0, 1.5], [2.0, 2.5]]
-    assert transcripts.tolist() == [[0.0, 1.5], [1.0, 2.5]]
+    assert outputs.tolist() == [[0.0, 1.5], [1.0, 2.5]]
 
 
 @pytest.mark.parametrize("noise", [0.5, 1.0, 3.0])

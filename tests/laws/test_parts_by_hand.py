@@ -276,13 +276,13 @@ class Holder(partial):
 
 
 class Digits:
-    def loss_in_digits(self, transcript, sign):
-        return sign * transcript
+    def loss_in_digits(self, output, sign):
+        return sign * output
 
 
 class ManyDigits(Digits):
-    def losses_in_digits(self, transcripts, sign):
-        return [2 * sign * one for one in transcripts]
+    def losses_in_digits(self, outputs, sign):
+        return [2 * sign * one for one in outputs]
 
 
 @pytest.mark.parametrize(("made", "expected"), [(Digits, [-1.0, -2.0]), (ManyDigits, [-2.0, -4.0])])

@@ -70,7 +70,7 @@ class Drawer:
     sparing: bool = False
     asked: int = 0
 
-    def transcripts(self, side, trials, purpose):
+    def outputs(self, side, trials, purpose):
         self.asked += trials
         return np.zeros((trials, 1))
 

@@ -81,7 +81,7 @@ def result(**changes: Any) -> Result:
             upper=0.755,
             confidence=0.95,
             estimate=0.7512,
-            estimator="privacy loss of every transcript under the exact law, Clopper-Pearson",
+            estimator="privacy loss of every output under the exact law, Clopper-Pearson",
             pair_ceiling=0.7510,
         ),
         "trials": 200_000,
@@ -109,11 +109,11 @@ def result(**changes: Any) -> Result:
         "self_checks": [
             SelfCheck(
                 name="law matches code",
-                statement="Transcripts follow the stated law.",
+                statement="Outputs follow the stated law.",
                 passed=True,
                 statistic=0.0021,
                 threshold=0.0061,
-                evidence="Kolmogorov distance of the privacy loss, 50,000 transcripts",
+                evidence="Kolmogorov distance of the privacy loss, 50,000 outputs",
             ),
         ],
         "budget": [

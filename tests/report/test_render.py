@@ -166,7 +166,7 @@ def test_a_property_found_by_search_is_told_as_one():
     assert "at most -0.7533 (change of the augmented Lagrangian)" in markdown
     for text in (page.text, markdown):
         assert "found by search; no certified upper end" in text
-        assert "Transcripts" not in text
+        assert "Outputs" not in text
         assert "None" not in text
 
 

@@ -87,7 +87,7 @@ def test_the_picture_of_a_wealth_names_where_it_refutes():
 
 def test_landmarks_keep_the_ends():
     many = PATH.model_copy(update={"transcripts": list(range(100)), "log10_wealth": [0.0] * 100})
-    found = [transcripts for transcripts, _ in select_wealth_landmarks(many)]
+    found = [outputs for outputs, _ in select_wealth_landmarks(many)]
     assert (found[0], found[-1], len(found)) == (0, 99, 8)
     assert select_wealth_landmarks(PATH) == [(50, 0.0), (60, 0.6), (90, 1.9)]
 

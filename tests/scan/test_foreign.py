@@ -97,7 +97,7 @@ def test_a_sample_has_its_streams_from_the_generator():
     assert seeds[0] == seeds[1] != seeds[2]
 
 
-def test_transcripts_are_rows_of_the_layout():
+def test_outputs_are_rows_of_the_layout():
     seen = [np.arange(40.0)] * 2
     layout = layout_of(seen)
     one = mechanism().having(layout)

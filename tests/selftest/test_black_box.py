@@ -64,12 +64,12 @@ def test_what_is_certified_are_the_counts():
 
 @dataclass(frozen=True)
 class Memory:
-    """An attack that is right about every transcript that it saw, and guesses about any other."""
+    """An attack that is right about every output that it saw, and guesses about any other."""
 
     seen: tuple[frozenset, frozenset]
 
-    def __call__(self, transcripts):
-        values = transcripts.ravel().tolist()
+    def __call__(self, outputs):
+        values = outputs.ravel().tolist()
         return np.array([float(v in self.seen[0]) - float(v in self.seen[1]) for v in values])
 
 
@@ -116,7 +116,7 @@ def test_an_attack_learns_on_no_more_than_it_asks_for():
         def load(self):
             def fit(m, pair, p, q, rng):
                 sizes.append((len(p), len(q)))
-                return lambda transcripts: transcripts.ravel()
+                return lambda outputs: outputs.ravel()
 
             return fit
 

@@ -135,7 +135,7 @@ def measured():
         ("laplace", 1.1, False, "more was certified than is true"),
         ("laplace", 1.001, True, None),  # a miss, as one in twenty may be
         ("svt-5", 0.5, True, "broken and was not refuted"),
-        ("svt-5", 0.5, False, None),  # too few transcripts to ask for it
+        ("svt-5", 0.5, False, None),  # too few outputs to ask for it
         ("laplace", 0.9, True, None),
     ],
 )

@@ -232,7 +232,7 @@ def test_scores_below_thresholds_are_counted_on_either_side():
     limits = np.array([0.25, 1.0, 1.5])
     (found,) = draws.below([(lambda rows: rows[:, 0], limits)], 40, "choosing")
     for side in (0, 1):
-        scores = draws.transcripts(side, 40, "choosing")[:, 0]
+        scores = draws.outputs(side, 40, "choosing")[:, 0]
         assert found[side].tolist() == [(scores < one).sum() for one in limits]
     assert found[0].tolist()[1:] == [40, 40]
     assert found[1].tolist()[:2] == [0, 0]

@@ -41,7 +41,7 @@ def test_every_purpose_and_side_has_a_stream_of_its_own():
     draws = _AnswerDraws(ANSWER, seed=1)
     purposes = ("learning", "judging", "choosing", "certifying")
     found = [
-        draws.transcripts(side, 50, purpose).ravel() for side, purpose in product((0, 1), purposes)
+        draws.outputs(side, 50, purpose).ravel() for side, purpose in product((0, 1), purposes)
     ]
     assert len(np.unique(np.concatenate(found))) == 8 * 50
 

@@ -213,7 +213,7 @@ def test_losses_are_those_of_the_law_written_down(function):
     assert losses == pytest.approx([WRITTEN[function](v) for v in values], rel=1e-9)
     assert np.abs(losses).max() > 0
     tilted = law.sample_tilted(PAIR, 1.5, 10, np.random.default_rng(4))
-    assert tilted.privacy_loss == pytest.approx(law.privacy_loss(tilted.transcripts, PAIR))
+    assert tilted.privacy_loss == pytest.approx(law.privacy_loss(tilted.outputs, PAIR))
     low, high = law.loss_bounds(values[0], PAIR)
     assert low - 1e-9 <= losses[0] <= high + 1e-9
 

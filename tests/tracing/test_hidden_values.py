@@ -85,7 +85,7 @@ def test_what_is_told_everywhere_is_certified():
     loss = 0.1 + math.log(0.6 / 0.4)
     found = law.loss_bounds(np.array([9.0, 0.0]), PAIR)
     assert found == pytest.approx((loss, loss))
-    assert law.sample_tilted(PAIR, 1.0, 50, np.random.default_rng(1)).transcripts.shape == (50, 2)
+    assert law.sample_tilted(PAIR, 1.0, 50, np.random.default_rng(1)).outputs.shape == (50, 2)
 
 
 def test_a_coin_of_small_chance_is_met():

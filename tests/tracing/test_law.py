@@ -144,7 +144,7 @@ def test_losses_are_those_of_the_law_written_down(name):
     if written is not None:
         assert losses == pytest.approx([written(v, (1.0, 2.0)) for v in values], rel=1e-9)
     tilted = law.sample_tilted(PAIR, 1.5, 20, np.random.default_rng(4))
-    again = law.privacy_loss(tilted.transcripts, PAIR)
+    again = law.privacy_loss(tilted.outputs, PAIR)
     assert tilted.privacy_loss == pytest.approx(again, rel=1e-9)
     low, high = law.loss_bounds(values[0], PAIR)
     assert low - 1e-9 <= losses[0] <= high + 1e-9

@@ -94,11 +94,11 @@ def test_lanes_are_single_runs_bit_for_bit(function):
 def test_losses_of_runs_together_are_those_of_single_ones(function, monkeypatch):
     law = law_of(function)
     drawn = law.sample_tilted(PAIR, 0.8, 40, np.random.default_rng(2))
-    noise = law.uniform_residuals(drawn.transcripts, PAIR.dataset)
+    noise = law.uniform_residuals(drawn.outputs, PAIR.dataset)
     monkeypatch.setattr("dpaudit.tracing.law.split_runs_into_batches", lambda runs, *data: None)
-    alone = law.privacy_loss(drawn.transcripts, PAIR)
+    alone = law.privacy_loss(drawn.outputs, PAIR)
     assert drawn.privacy_loss == pytest.approx(alone, rel=1e-9, abs=1e-9)
-    assert noise == pytest.approx(law.uniform_residuals(drawn.transcripts, PAIR.dataset), abs=1e-12)
+    assert noise == pytest.approx(law.uniform_residuals(drawn.outputs, PAIR.dataset), abs=1e-12)
 
 
 @pytest.mark.parametrize(("function", "tilt"), [(descent, 0.0), (descent, 0.6), (in_place, 0.6)])
@@ -209,7 +209,7 @@ def test_runs_that_differ_go_alone_and_draw_as_if_none_had_gone_together(functio
     tried = law.sample_tilted(PAIR, 0.5, 20, np.random.default_rng(4))
     monkeypatch.setattr("dpaudit.tracing.law.split_runs_into_batches", lambda runs, *data: None)
     alone = law.sample_tilted(PAIR, 0.5, 20, np.random.default_rng(4))
-    assert np.array_equal(tried.transcripts, alone.transcripts)
+    assert np.array_equal(tried.outputs, alone.outputs)
     assert np.array_equal(tried.privacy_loss, alone.privacy_loss)
 
 

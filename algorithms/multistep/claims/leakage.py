@@ -238,6 +238,6 @@ def _compute_step_parameters(instance: MultiStepInstance) -> dict[str, Any]:
         shift.append(float(np.linalg.norm(algorithm.shift(state, instance.pair)[0, node])))
         step = algorithm.step(state, data)
         scale.append(float(step.scale[node, 0]))
-        # The shift is the same at every state, so the means make a transcript like any other.
+        # The shift is the same at every state, so the means make an output like any other.
         state = algorithm.advance(state, step.mean)
     return {"eta": eta, "shift": shift, "scale": scale, "edges": instance.edges}

@@ -1,1 +1,1 @@
-"""A score learned from transcripts of both datasets."""
+"""A score learned from outputs of both datasets."""

@@ -1,8 +1,8 @@
 """A learned distinguisher for black boxes: the best of several classifiers on several features.
 
-Which features and which classifier is decided by cross-fitting on the training transcripts alone:
-every transcript is scored by a fit that did not see it, and the candidate whose scores promise
-most is fitted again on all of them. Fresh transcripts certify, so the choice costs no error
+Which features and which classifier is decided by cross-fitting on the training outputs alone:
+every output is scored by a fit that did not see it, and the candidate whose scores promise
+most is fitted again on all of them. Fresh outputs certify, so the choice costs no error
 probability.
 
 Classifiers a learned distinguisher chooses from, behind one kind of decision value.
@@ -196,7 +196,7 @@ CANDIDATES: Candidates = {
 
 _FOLDS = 3  # parts of the cross-validation
 _LARGEST = 1e307  # up to where differences are numbers
-_CHOOSING = 4_000  # transcripts per dataset that the choice is made on
+_CHOOSING = 4_000  # outputs per dataset that the choice is made on
 _LEARNED = 100_000  # that the chosen one is fitted on: more change it little, and take minutes
 _NEAR = 0.95  # of the best promise: by chance alone, one of many is a little better
 _ERRORS = 3.7  # standard errors a promise allows for: it is the best of many
@@ -212,12 +212,12 @@ class LearnedScore:
     chosen: str
     shape: tuple[int, ...]
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return decision values, shape ``(R,)``; higher means rather from the dataset."""
-        if transcripts.shape[1:] != self.shape:
-            given = VerbatimText(f"shape {transcripts.shape}")
-            raise InvalidArgument("transcripts", given, f"shape (R, *{self.shape})")
-        return compute_decision_scores(self.estimator, self.scaling(self.features(transcripts)))
+        if outputs.shape[1:] != self.shape:
+            given = VerbatimText(f"shape {outputs.shape}")
+            raise InvalidArgument("outputs", given, f"shape (R, *{self.shape})")
+        return compute_decision_scores(self.estimator, self.scaling(self.features(outputs)))
 
 
 @dataclass(frozen=True)
@@ -234,12 +234,12 @@ def fit(
     on_neighbour: Array,
     rng: Generator,
 ) -> LearnedScore:
-    """Fit on transcripts of both datasets, shape ``(R, ...)`` each; uses outputs alone.
+    """Fit on outputs of both datasets, shape ``(R, ...)`` each; uses outputs alone.
 
     Raises
     ------
     InvalidArgument
-        A transcript holds NaN or infinity, or there are fewer than 20 of either dataset.
+        An output holds NaN or infinity, or there are fewer than 20 of either dataset.
 
     Examples
     --------
@@ -302,16 +302,16 @@ def _fit_best_candidate(
     import sklearn.ensemble  # noqa: F401  its threads can be limited once they are there
 
     _require(on_dataset, on_neighbour)
-    transcripts = np.concatenate([on_dataset, on_neighbour])
+    outputs = np.concatenate([on_dataset, on_neighbour])
     labels = np.repeat([1, 0], [len(on_dataset), len(on_neighbour)])
     # Seeds of scikit-learn have at most 32 bits.
     seed = int(rng.integers(2**31))
     with one_thread():
-        best = _choose_candidate(candidates, transcripts, labels, seed, rng)
+        best = _choose_candidate(candidates, outputs, labels, seed, rng)
         if len(labels) > 2 * _LEARNED:
             kept = _sample_balanced_rows(labels, _LEARNED, rng)
-            transcripts, labels = transcripts[kept], labels[kept]
-        return _fit_candidate_score(best, transcripts, labels, seed)
+            outputs, labels = outputs[kept], labels[kept]
+        return _fit_candidate_score(best, outputs, labels, seed)
 
 
 def _require(on_dataset: Array, on_neighbour: Array) -> None:
@@ -323,16 +323,16 @@ def _require(on_dataset: Array, on_neighbour: Array) -> None:
 
 
 def _fit_candidate_score(
-    candidate: _Candidate, transcripts: Array, labels: Labels, seed: int
+    candidate: _Candidate, outputs: Array, labels: Labels, seed: int
 ) -> LearnedScore:
-    features = candidate.fit_map(transcripts, labels)
+    features = candidate.fit_map(outputs, labels)
     if features is None:
         raise InvalidArgument("features", candidate.name, "features that these outputs have")
-    table = features(transcripts)
+    table = features(outputs)
     scaling = _fit_standard_scaling(table)
     estimator = fit_quietly(candidate.model, scaling(table), labels, seed)
     chosen = f"{candidate.model.name} on {candidate.name}"
-    return LearnedScore(features, scaling, estimator, chosen, transcripts.shape[1:])
+    return LearnedScore(features, scaling, estimator, chosen, outputs.shape[1:])
 
 
 def _fit_standard_scaling(table: Array) -> Scaling:
@@ -341,19 +341,19 @@ def _fit_standard_scaling(table: Array) -> Scaling:
 
 
 def _choose_candidate(
-    candidates: Candidates, transcripts: Array, labels: Labels, seed: int, rng: Generator
+    candidates: Candidates, outputs: Array, labels: Labels, seed: int, rng: Generator
 ) -> _Candidate:
     """Return the simplest candidate whose out-of-fold scores promise about most.
 
     Candidates come in the order of the table: what is nearly as good and comes first is chosen.
     """
     kept, folds = _split_choice_folds(labels, rng)
-    transcripts, labels = transcripts[kept], labels[kept]
+    outputs, labels = outputs[kept], labels[kept]
     scores: dict[_Candidate, Array] = {}
     for fold in range(_FOLDS):
         train, test = folds != fold, folds == fold
         for candidate, values in _score_candidates_on_fold(
-            candidates, transcripts, labels, (train, test), seed
+            candidates, outputs, labels, (train, test), seed
         ):
             scores.setdefault(candidate, np.zeros(len(labels)))[test] = values
     merits = {
@@ -367,7 +367,7 @@ def _choose_candidate(
 
 
 def _split_choice_folds(labels: Labels, rng: Generator) -> tuple[Labels, Labels]:
-    """Return which transcripts the choice is made on, and their folds."""
+    """Return which outputs the choice is made on, and their folds."""
     kept = _sample_balanced_rows(labels, _CHOOSING, rng)
     # The labels take their turns separately, so that every fold holds as much of either.
     sides = [np.arange((labels[kept] == side).sum()) % _FOLDS for side in (1, 0)]
@@ -375,29 +375,29 @@ def _split_choice_folds(labels: Labels, rng: Generator) -> tuple[Labels, Labels]
 
 
 def _sample_balanced_rows(labels: Labels, most: int, rng: Generator) -> Labels:
-    """Return which transcripts are taken: of either label so many at random, 1 first."""
+    """Return which outputs are taken: of either label so many at random, 1 first."""
     sides = [rng.permutation(np.flatnonzero(labels == side))[:most] for side in (1, 0)]
     return np.concatenate(sides)
 
 
 def _score_candidates_on_fold(
     candidates: Candidates,
-    transcripts: Array,
+    outputs: Array,
     labels: Labels,
     split: tuple[Array, Array],
     seed: int,
 ) -> Iterator[tuple[_Candidate, Array]]:
-    """Yield every applicable candidate with its scores of the transcripts it did not see."""
+    """Yield every applicable candidate with its scores of the outputs it did not see."""
     train, test = split
     for name, (fit_map, models) in candidates.items():
         # Maps and scalings see the training folds alone: fitted on all outputs, a map that learns
         # too much would look good on the fold that judges it.
-        features = fit_map(transcripts[train], labels[train])
+        features = fit_map(outputs[train], labels[train])
         if features is None:
             continue
-        seen = features(transcripts[train])
+        seen = features(outputs[train])
         scaling = _fit_standard_scaling(seen)
-        seen, unseen = scaling(seen), scaling(features(transcripts[test]))
+        seen, unseen = scaling(seen), scaling(features(outputs[test]))
         for model in models:
             if seen.shape[1] <= model.most:
                 estimator = fit_quietly(model, seen, labels[train], seed)

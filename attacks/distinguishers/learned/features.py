@@ -1,12 +1,12 @@
-"""Features of a learned distinguisher: maps, fitted on labelled transcripts.
+"""Features of a learned distinguisher: maps, fitted on labelled outputs.
 
 Every map first brings the entries to one scale, robustly, so that no unit and no heavy tail
-matters. All maps are vectorised over transcripts, shape ``(R, ...)`` to ``(R, features)``, and
+matters. All maps are vectorised over outputs, shape ``(R, ...)`` to ``(R, features)``, and
 pickle.
 
 Innovations of a time series, and their sums: where a small, steady drift shows.
 
-Step t of a transcript is regressed, within either class, on the two steps before it and on the
+Step t of an output is regressed, within either class, on the two steps before it and on the
 mean of all before it; what the regression leaves, divided by its spread, is the innovation. If the
 steps are Gaussian given the past, linearly, innovations are white, and a drift that is as large as
 the noise allows at every step is seen in their sum: a few features in place of hundreds.
@@ -34,7 +34,7 @@ _HALVINGS = 12
 class FeatureMap(Protocol):
     """A fitted feature map."""
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return features, shape ``(R, F)``."""
         ...
 
@@ -75,15 +75,15 @@ class Scaling:
         return np.asarray(np.clip(scaled, -_FARTHEST, _FARTHEST))
 
 
-def flatten_feature_outputs(transcripts: Array) -> Array:
-    """Return one row a transcript, as floats.
+def flatten_feature_outputs(outputs: Array) -> Array:
+    """Return one row an output, as floats.
 
     Examples
     --------
     >>> flatten_feature_outputs(np.ones((3, 2, 2), dtype=bool)).shape
     (3, 4)
     """
-    values = np.asarray(transcripts, dtype=np.float64)
+    values = np.asarray(outputs, dtype=np.float64)
     return values.reshape(len(values), -1)
 
 
@@ -93,22 +93,22 @@ class Entries:
 
     scaling: Scaling
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return entries, shape ``(R, F)``."""
-        scaled = self.scaling(flatten_feature_outputs(transcripts))
+        scaled = self.scaling(flatten_feature_outputs(outputs))
         return np.hstack([scaled, scaled**2]) if scaled.shape[1] <= FEW else scaled
 
 
 @dataclass(frozen=True)
 class Series:
-    """Differences along the first axis of a transcript, and running sums of its entries."""
+    """Differences along the first axis of an output, and running sums of its entries."""
 
     differences: Scaling
     sums: Scaling
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return differences (with squares when few) and sums, shape ``(R, F)``."""
-        differences, running = _compute_series_columns(transcripts)
+        differences, running = _compute_series_columns(outputs)
         steps, sums = self.differences(differences), self.sums(running)
         squares = [steps**2] if steps.shape[1] <= FEW else []
         return np.hstack([steps, sums, *squares])
@@ -121,9 +121,9 @@ class Clipped:
     scaling: Scaling
     ordered: bool
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return sigmoids of a few sharpnesses, shape ``(R, F)``."""
-        scaled = self.scaling(_build_feature_columns(transcripts, self.ordered))
+        scaled = self.scaling(_build_feature_columns(outputs, self.ordered))
         return np.hstack([np.tanh(k * scaled) for k in _SHARPNESS])
 
 
@@ -135,10 +135,10 @@ class Summaries:
     size: int
     ordered: bool
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return summaries, shape ``(R, F)``."""
-        values = flatten_feature_outputs(transcripts)
-        scaled = self.scaling(_build_feature_columns(transcripts, self.ordered))
+        values = flatten_feature_outputs(outputs)
+        scaled = self.scaling(_build_feature_columns(outputs, self.ordered))
         parts = [scaled[:, : self.size], scaled[:, self.size :]]
         tables = [_summarise_columns(part) for part in parts if part.shape[1]]
         # Ties and zeros are counted before scaling, which rounds.
@@ -148,14 +148,14 @@ class Summaries:
 
 @dataclass(frozen=True)
 class Radial:
-    """Distances to where the transcripts of either dataset are centred, and how they compare."""
+    """Distances to where the outputs of either dataset are centred, and how they compare."""
 
     scaling: Scaling
     centres: Array
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return distances, logarithms and their differences, shape ``(R, 5 K)``."""
-        scaled = self.scaling(flatten_feature_outputs(transcripts))
+        scaled = self.scaling(flatten_feature_outputs(outputs))
         near = np.stack([_compute_centre_distances(scaled, c) for c in self.centres], axis=1)
         # A distance may be 0, at a centre.
         logs = np.log(near + 1e-12)
@@ -164,7 +164,7 @@ class Radial:
         return np.hstack([near, logs, *between])
 
 
-def fit_entries(transcripts: Array, labels: NDArray[np.int64]) -> Entries:
+def fit_entries(outputs: Array, labels: NDArray[np.int64]) -> Entries:
     """Fit `Entries`.
 
     Examples
@@ -172,24 +172,24 @@ def fit_entries(transcripts: Array, labels: NDArray[np.int64]) -> Entries:
     >>> fit_entries(np.arange(4.0), np.array([0, 0, 1, 1]))(np.arange(3.0)).shape
     (3, 2)
     """
-    return Entries(Scaling.of(flatten_feature_outputs(transcripts)))
+    return Entries(Scaling.of(flatten_feature_outputs(outputs)))
 
 
-def fit_series(transcripts: Array, labels: NDArray[np.int64]) -> Series | None:
-    """Fit `Series`; None where transcripts have no axis to go along.
+def fit_series(outputs: Array, labels: NDArray[np.int64]) -> Series | None:
+    """Fit `Series`; None where outputs have no axis to go along.
 
     Examples
     --------
     >>> fit_series(np.ones((4, 3)), np.array([0, 0, 1, 1]))(np.ones((2, 3))).shape
     (2, 8)
     """
-    if not _has_output_axis(transcripts):
+    if not _has_output_axis(outputs):
         return None
-    differences, sums = _compute_series_columns(transcripts)
+    differences, sums = _compute_series_columns(outputs)
     return Series(Scaling.of(differences), Scaling.of(sums))
 
 
-def fit_clipped(transcripts: Array, labels: NDArray[np.int64]) -> Clipped | None:
+def fit_clipped(outputs: Array, labels: NDArray[np.int64]) -> Clipped | None:
     """Fit `Clipped`; None where there would be too many features.
 
     Examples
@@ -197,13 +197,13 @@ def fit_clipped(transcripts: Array, labels: NDArray[np.int64]) -> Clipped | None
     >>> fit_clipped(np.eye(4), np.array([0, 0, 1, 1]))(np.ones((2, 4))).shape
     (2, 21)
     """
-    columns = _build_feature_columns(transcripts, _has_output_axis(transcripts))
+    columns = _build_feature_columns(outputs, _has_output_axis(outputs))
     if columns.shape[1] > 2 * FEW:
         return None
-    return Clipped(Scaling.of(columns), _has_output_axis(transcripts))
+    return Clipped(Scaling.of(columns), _has_output_axis(outputs))
 
 
-def fit_summaries(transcripts: Array, labels: NDArray[np.int64]) -> Summaries | None:
+def fit_summaries(outputs: Array, labels: NDArray[np.int64]) -> Summaries | None:
     """Fit `Summaries`; None for scalars, which are their own summary.
 
     Examples
@@ -211,16 +211,16 @@ def fit_summaries(transcripts: Array, labels: NDArray[np.int64]) -> Summaries | 
     >>> fit_summaries(np.eye(4), np.array([0, 0, 1, 1]))(np.ones((2, 4))).shape
     (2, 22)
     """
-    size = flatten_feature_outputs(transcripts[:1]).shape[1]
+    size = flatten_feature_outputs(outputs[:1]).shape[1]
     if size == 1:
         return None
-    columns = _build_feature_columns(transcripts, _has_output_axis(transcripts))
+    columns = _build_feature_columns(outputs, _has_output_axis(outputs))
     return Summaries(
-        _make_common_scaling(Scaling.of(columns), size), size, _has_output_axis(transcripts)
+        _make_common_scaling(Scaling.of(columns), size), size, _has_output_axis(outputs)
     )
 
 
-def fit_radial(transcripts: Array, labels: NDArray[np.int64]) -> Radial | None:
+def fit_radial(outputs: Array, labels: NDArray[np.int64]) -> Radial | None:
     """Fit `Radial`; None for scalars.
 
     Examples
@@ -228,10 +228,10 @@ def fit_radial(transcripts: Array, labels: NDArray[np.int64]) -> Radial | None:
     >>> fit_radial(np.eye(4), np.array([0, 0, 1, 1]))(np.ones((2, 4))).shape
     (2, 18)
     """
-    if flatten_feature_outputs(transcripts[:1]).shape[1] == 1:
+    if flatten_feature_outputs(outputs[:1]).shape[1] == 1:
         return None
-    scaling = Scaling.of(flatten_feature_outputs(transcripts))
-    sides = [scaling(flatten_feature_outputs(transcripts[labels == side])) for side in (1, 0)]
+    scaling = Scaling.of(flatten_feature_outputs(outputs))
+    sides = [scaling(flatten_feature_outputs(outputs[labels == side])) for side in (1, 0)]
     kinds = (lambda s: s.mean(axis=0), lambda s: np.median(s, axis=0), _estimate_mode)
     return Radial(scaling, np.stack([kind(side) for kind in kinds for side in sides]))
 
@@ -253,12 +253,12 @@ def _compute_centre_distances(points: Array, centre: Array) -> Array:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", moved, moved)))
 
 
-def _has_output_axis(transcripts: Array) -> bool:
-    return transcripts.ndim > 1 and transcripts.shape[1] > 1
+def _has_output_axis(outputs: Array) -> bool:
+    return outputs.ndim > 1 and outputs.shape[1] > 1
 
 
-def _compute_series_columns(transcripts: Array) -> tuple[Array, Array]:
-    values = np.asarray(transcripts, dtype=np.float64)
+def _compute_series_columns(outputs: Array) -> tuple[Array, Array]:
+    values = np.asarray(outputs, dtype=np.float64)
     # The first difference is the first entry itself.
     start = np.zeros_like(values[:, :1])
     return flatten_feature_outputs(np.diff(values, axis=1, prepend=start)), flatten_feature_outputs(
@@ -267,8 +267,8 @@ def _compute_series_columns(transcripts: Array) -> tuple[Array, Array]:
     )
 
 
-def _build_feature_columns(transcripts: Array, ordered: bool) -> Array:
-    values = np.asarray(transcripts, dtype=np.float64)
+def _build_feature_columns(outputs: Array, ordered: bool) -> Array:
+    values = np.asarray(outputs, dtype=np.float64)
     return np.hstack(
         [flatten_feature_outputs(values), flatten_feature_outputs(np.diff(values, axis=1))]
         if ordered
@@ -311,9 +311,9 @@ class Drift:
     coefficients: tuple[Array, ...]
     spread: Array
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return sums of innovations, shape ``(R, 4 m)`` for steps of m entries."""
-        steps = _scale_output_steps(self.scaling, transcripts)
+        steps = _scale_output_steps(self.scaling, outputs)
         left = np.stack(
             [
                 steps[:, t] - _build_past_regressors(steps, t) @ c
@@ -330,7 +330,7 @@ class Drift:
         return np.asarray(np.hstack([*tables, (left**2 - 1).sum(axis=1)]) / count)
 
 
-def fit_drift(transcripts: Array, labels: NDArray[np.int64]) -> Drift | None:
+def fit_drift(outputs: Array, labels: NDArray[np.int64]) -> Drift | None:
     """Fit `Drift`; None where there is no time axis, or too little to learn a regression from.
 
     Examples
@@ -339,14 +339,14 @@ def fit_drift(transcripts: Array, labels: NDArray[np.int64]) -> Drift | None:
     >>> fit_drift(walks, np.repeat([1, 0], 200))(walks[:3]).shape
     (3, 8)
     """
-    if transcripts.ndim < 2 or transcripts.shape[1] < 2:
+    if outputs.ndim < 2 or outputs.shape[1] < 2:
         return None
-    width = flatten_feature_outputs(transcripts[:1, 0]).shape[1]
+    width = flatten_feature_outputs(outputs[:1, 0]).shape[1]
     # A step is regressed on three blocks of its own width: two steps and a mean.
-    if 3 * width * _PER_COEFFICIENT > len(transcripts):
+    if 3 * width * _PER_COEFFICIENT > len(outputs):
         return None
-    scaling = Scaling.of(flatten_feature_outputs(transcripts))
-    steps = _scale_output_steps(scaling, transcripts)
+    scaling = Scaling.of(flatten_feature_outputs(outputs))
+    steps = _scale_output_steps(scaling, outputs)
     # Class means are taken off first, so that the regression learns the noise and not the
     # difference that is looked for.
     for side in (0, 1):
@@ -363,9 +363,9 @@ def fit_drift(transcripts: Array, labels: NDArray[np.int64]) -> Drift | None:
     return Drift(scaling, coefficients, np.where(spread > 1e-6, spread, 1.0))
 
 
-def _scale_output_steps(scaling: Scaling, transcripts: Array) -> Array:
-    scaled = scaling(flatten_feature_outputs(transcripts))
-    return scaled.reshape(len(transcripts), transcripts.shape[1], -1)
+def _scale_output_steps(scaling: Scaling, outputs: Array) -> Array:
+    scaled = scaling(flatten_feature_outputs(outputs))
+    return scaled.reshape(len(outputs), outputs.shape[1], -1)
 
 
 def _build_past_regressors(steps: Array, time: int) -> Array:

@@ -51,8 +51,8 @@ Score = Callable[[Array], Array]
 _PROBED = 100  # outputs of each side that are looked at
 _FEW = 50  # distinct outputs up to which attacks on few values are worth a try
 _PROBING_BYTES = 64 * 2**20
-_WIDE = 500  # entries of a transcript from which on no value of one is looked for
-_TRIED = 4  # transcripts that a score is tried on before it counts
+_WIDE = 500  # entries of an output from which on no value of one is looked for
+_TRIED = 4  # outputs that a score is tried on before it counts
 
 
 def for_mechanism(
@@ -138,7 +138,7 @@ def fit_distinguishers(
     mechanism, pair
         What is audited, where it is known; None where outputs alone are.
     on_p, on_q
-        Transcripts of the dataset and of the neighbour that certify nothing.
+        Outputs of the dataset and of the neighbour that certify nothing.
     rng
         For those that learn with randomness.
 
@@ -231,15 +231,15 @@ def fit_scores_in_order(distinguishers: Sequence[Distinguisher], *given: Any) ->
     return [scores.get(one.name, tells_nothing) for one in distinguishers]
 
 
-def tells_nothing(transcripts: Array) -> Array:
-    """Return the same score for every transcript."""
-    return np.zeros(len(transcripts))
+def tells_nothing(outputs: Array) -> Array:
+    """Return the same score for every output."""
+    return np.zeros(len(outputs))
 
 
 def _fit_checked_score(
     one: Distinguisher, mechanism: Any, pair: Any, on_p: Array, on_q: Array, rng: Generator
 ) -> Score:
-    """Return the score that one learned, once it was seen to score a few transcripts."""
+    """Return the score that one learned, once it was seen to score a few outputs."""
     try:
         learn = one.load()
     except InvalidArgument as error:
@@ -296,9 +296,9 @@ def _few_values(drawer: Drawer, purpose: str) -> bool:
     """
     if drawer.sparing or drawer.unit == 1:
         return False
-    one = drawer.transcripts(Side.DATASET, 1, f"{purpose}probing")
+    one = drawer.outputs(Side.DATASET, 1, f"{purpose}probing")
     if one.nbytes * 2 * _PROBED > _PROBING_BYTES:
         return False
-    sides = [drawer.transcripts(side, _PROBED, f"{purpose}probing") for side in Side]
+    sides = [drawer.outputs(side, _PROBED, f"{purpose}probing") for side in Side]
     rows = np.concatenate(sides).reshape(2 * _PROBED, -1)
     return len(np.unique(rows, axis=0)) <= _FEW

@@ -40,9 +40,9 @@ class Nearness:
     away: Array | None
     order: int
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return scores, shape ``(R,)``."""
-        flat = np.nan_to_num(transcripts.reshape(len(transcripts), -1))
+        flat = np.nan_to_num(outputs.reshape(len(outputs), -1))
         found = np.zeros(len(flat))
         for point, sign in ((self.to, -1.0), (self.away, 1.0)):
             if point is not None and flat.shape[1] == point.size:

@@ -1,6 +1,6 @@
 """The portfolio: scores of numbers that an audit tries where what was drawn asks for them.
 
-Each is looked for on transcripts that certify nothing, and so is which of all scores promises most:
+Each is looked for on outputs that certify nothing, and so is which of all scores promises most:
 one event is certified, whatever was tried, so that nothing of this has a price in error
 probability.
 """
@@ -77,14 +77,14 @@ CARDS: tuple[tuple[Distinguisher, Callable[[Array, Array], Score | None]], ...] 
 
 @dataclass(frozen=True)
 class ColumnScore:
-    """A score of some columns, as a score of transcripts."""
+    """A score of some columns, as a score of outputs."""
 
     columns: tuple[int, ...]
     score: Score
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return the scores, shape ``(R,)``."""
-        flat = transcripts.reshape(len(transcripts), -1)
+        flat = outputs.reshape(len(outputs), -1)
         whole = len(self.columns) == flat.shape[1]
         return self.score(flat if whole else flat[:, self.columns])
 
@@ -92,7 +92,7 @@ class ColumnScore:
 def find_portfolio_scores(
     on_p: Array, on_q: Array, columns: tuple[int, ...]
 ) -> list[tuple[Distinguisher, Score]]:
-    """Return every score of the portfolio that found something in these columns of transcripts.
+    """Return every score of the portfolio that found something in these columns of outputs.
 
     Examples
     --------

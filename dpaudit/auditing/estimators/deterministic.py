@@ -77,5 +77,5 @@ def _telling_apart(seen: Certifying) -> ScoreEvent:
     )
 
 
-def _compute_signed_projection(sign: float, transcripts: Array) -> Array:
-    return sign * project_outputs(transcripts)
+def _compute_signed_projection(sign: float, outputs: Array) -> Array:
+    return sign * project_outputs(outputs)

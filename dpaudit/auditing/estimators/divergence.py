@@ -3,7 +3,7 @@
 As the audit by events (`dpaudit.auditing.estimators.event`), but for what certifies: scores are
 counted in bins, and one bet on them bounds the divergence
 (`dpaudit.estimation.divergence`). The order, the direction, the bins and the
-bet are chosen on the transcripts that set thresholds.
+bet are chosen on the outputs that set thresholds.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def bound_renyi_by_bet(
     Parameters
     ----------
     case, drawer
-        What is audited, and what draws its transcripts.
+        What is audited, and what draws its outputs.
     trials
         How many certify, of each dataset.
     alpha
@@ -183,7 +183,7 @@ def bound_renyi_by_bet(
 
 
 def _compute_largest_bet_bound(bet: RenyiBet, alpha: float) -> float:
-    """Return what a bet certifies at most, whatever its transcripts are.
+    """Return what a bet certifies at most, whatever its outputs are.
 
     All of the favoured side are then in the bin that gains most, all others in the one that costs
     least: the logarithm of the wealth is linear in the counts.

@@ -1,9 +1,9 @@
-"""The event audit: an event is chosen on some transcripts, and fresh ones certify it.
+"""The event audit: an event is chosen on some outputs, and fresh ones certify it.
 
-Attacks learn and thresholds are set on transcripts that certify nothing. A pilot comes first, on a
+Attacks learn and thresholds are set on outputs that certify nothing. A pilot comes first, on a
 thirtieth of the trials. Where it tells the datasets apart without an error and by far, its event
 stands: nearly all outputs that are drawn then certify it. Else the attacks learn on half as many
-transcripts as certify, and thresholds are set on as many again; both within limits.
+outputs as certify, and thresholds are set on as many again; both within limits.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ from dpaudit.mechanisms.outputs.layout import Layout
 from dpaudit.neighbours import Side
 from dpaudit.report.formatting import format_significant
 
-# Transcripts an attack learns on are the only ones ever held together.
+# Outputs an attack learns on are the only ones ever held together.
 _TRAINING_BYTES = 64 * 2**20
 # As many outputs as are of use: more only take time.
 _MOST_LEARNED = 2**17  # that attacks learn on
@@ -115,7 +115,7 @@ def choose_promising_event(
     """Return the most promising event of scores that certify nothing, shape ``(J, n)`` each.
 
     Of those that promise nearly as much, the first of the scores that are said in ``plain`` words.
-    So many transcripts certify it with an error probability, as ``sure`` says.
+    So many outputs certify it with an error probability, as ``sure`` says.
     """
     steps = [compute_score_grain(np.concatenate(pair)) for pair in zip(on_p, on_q, strict=True)]
     pairs = [
@@ -137,7 +137,7 @@ def choose_promising_event(
 class EventChoice:
     """An event and the score it is about, with what choosing it took.
 
-    ``counts`` are transcripts of each dataset, by purpose; epsilon is bounded at ``at_delta``.
+    ``counts`` are outputs of each dataset, by purpose; epsilon is bounded at ``at_delta``.
     ``doubles`` says what lowest bits add.
     """
 
@@ -153,12 +153,12 @@ class EventChoice:
 def chosen_event(
     case: PrivacyCase, drawer: Drawer, trials: int, alpha: float, attack: str | None
 ) -> EventChoice:
-    """Return the most promising event of all attacks, from transcripts that certify nothing.
+    """Return the most promising event of all attacks, from outputs that certify nothing.
 
     Parameters
     ----------
     case, drawer
-        What is audited, and what draws its transcripts.
+        What is audited, and what draws its outputs.
     trials, alpha
         How many will certify, of each dataset, and with which error probability.
     attack
@@ -167,9 +167,9 @@ def chosen_event(
     if drawer.sparing and trials < FEW and attack is None:
         return _of_one_part(case, drawer, trials, alpha)
     attacks, sure = _to_try(case, drawer, attack), (trials, alpha)
-    # Transcripts that attacks learn on are held together, so that their size limits how many they
+    # Outputs that attacks learn on are held together, so that their size limits how many they
     # are.
-    most = max(50, _TRAINING_BYTES // max(drawer.transcripts(Side.DATASET, 1, "fitting").nbytes, 1))
+    most = max(50, _TRAINING_BYTES // max(drawer.outputs(Side.DATASET, 1, "fitting").nbytes, 1))
     size = min(trials // _PILOT, _MOST, most)
     if (
         size >= _LEAST
@@ -185,7 +185,7 @@ def chosen_event(
 
 
 def count_choosing(drawer: Drawer, trials: int) -> int:
-    """Return on how many transcripts of a side attacks learn, and on how many thresholds are set.
+    """Return on how many outputs of a side attacks learn, and on how many thresholds are set.
 
     Fewer where calls cost much, as starts of a program do: that costs power, and no confidence.
     """
@@ -196,7 +196,7 @@ def count_choosing(drawer: Drawer, trials: int) -> int:
 
 
 def _to_try(case: PrivacyCase, drawer: Drawer, name: str | None) -> _Attacks:
-    """Return what says which attacks learn on some transcripts: one, if it is named."""
+    """Return what says which attacks learn on some outputs: one, if it is named."""
     asked = for_mechanism(case, drawer, name)
     if name is not None:
         return lambda on_p, on_q: asked
@@ -206,7 +206,7 @@ def _to_try(case: PrivacyCase, drawer: Drawer, name: str | None) -> _Attacks:
 def _of_one_part(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> EventChoice:
     """Return the most promising event of one part of an output, chosen on as few as will do."""
     size, layout = chosen_on(trials), drawer.mechanism.layout
-    on = [drawer.transcripts(side, size, "choosing") for side in Side]
+    on = [drawer.outputs(side, size, "choosing") for side in Side]
     features = Features.of(layout, *on)
     p, q = map(features, on)
     alone = select_farthest_scores(one_part_scores(layout, p, q), p, q, layout, _PARTS)
@@ -330,8 +330,8 @@ def _in_plain_words(
 def _fit_event_scores(
     case: PrivacyCase, drawer: Drawer, attacks: _Attacks, size: int, purpose: str
 ) -> tuple[list[tuple[Distinguisher, Score]], tuple[Array, Array]]:
-    """Return what was learned, and the transcripts of both sides that it was learned on."""
-    on_p, on_q = (drawer.transcripts(side, size, f"{purpose}fitting") for side in Side)
+    """Return what was learned, and the outputs of both sides that it was learned on."""
+    on_p, on_q = (drawer.outputs(side, size, f"{purpose}fitting") for side in Side)
     rng = default_rng(stream(drawer.seed, f"{purpose}attack"))
     found = fit_distinguishers(attacks(on_p, on_q), case.mechanism, case.pair, on_p, on_q, rng)
     return found, (on_p, on_q)
@@ -342,7 +342,7 @@ def bound_epsilon_by_event(
 ) -> MeasurementEvidence:
     """Return the event bound on epsilon at ``case.at_delta``, from outputs alone.
 
-    All fitted attacks are compared on the transcripts that set thresholds; only the most promising
+    All fitted attacks are compared on the outputs that set thresholds; only the most promising
     one is certified, so the error probability is spent once.
     """
     chosen = chosen_event(case, drawer, trials, alpha, attack)
@@ -406,7 +406,7 @@ def certify_event(
     Parameters
     ----------
     on_p, on_q
-        Scores of independent transcripts on the dataset and on its neighbour.
+        Scores of independent outputs on the dataset and on its neighbour.
     event
         What is counted.
     scorer
@@ -414,9 +414,9 @@ def certify_event(
     delta, alpha
         At which epsilon is bounded, and the error probability.
     drawn
-        Transcripts by purpose.
+        Outputs by purpose.
     tally
-        Of all transcripts, where the scores are of some of them.
+        Of all outputs, where the scores are of some of them.
     said
         The event in words, where somebody has plainer ones than that its score is large or small.
     """

@@ -1,6 +1,6 @@
 """An audit by looks: ever more fresh outputs, with one error probability for all of them.
 
-A look is a whole audit on outputs of its own: its event is chosen, and certified, on transcripts
+A look is a whole audit on outputs of its own: its event is chosen, and certified, on outputs
 that no other look has. Each spends a share of the error probability that is set before it draws, so
 that the bounds of all looks hold together with the confidence that was asked for, whatever decided
 on the number of looks and on their sizes. With a time as the budget the rule is:

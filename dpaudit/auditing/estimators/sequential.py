@@ -1,8 +1,8 @@
 """The audit that stops: draws until the wealth refutes the claim, or the cap is reached.
 
-Bets on transcripts as they come: attacks learn on earlier ones, the wealth grows on the next.
+Bets on outputs as they come: attacks learn on earlier ones, the wealth grows on the next.
 
-`Bettor` takes pairs of transcripts from anywhere, an audit that draws them or a stream that
+`Bettor` takes pairs of outputs from anywhere, an audit that draws them or a stream that
 somebody else feeds, in pieces of any size: but for rounding, no number depends on the pieces.
 """
 
@@ -48,16 +48,16 @@ from dpaudit.report.formatting import format_significant, share_of
 
 FitAll = Callable[[Array, Array], Sequence[Score]]
 
-_ROOM = 64 * 2**20  # bytes of transcripts that are kept to learn from
-_REFIT = 3  # attacks learn again when so many times as many transcripts have been seen
+_ROOM = 64 * 2**20  # bytes of outputs that are kept to learn from
+_REFIT = 3  # attacks learn again when so many times as many outputs have been seen
 
 
 class Bettor:
-    """Bets against a claim on pairs of transcripts: one of the dataset, one of its neighbour.
+    """Bets against a claim on pairs of outputs: one of the dataset, one of its neighbour.
 
     Formal guarantee: if the claim is true of the pair, `refuted_after` is ever above 0, or `lower`
     ever above the truth, with probability at most ``target.alpha``, however many attacks there are
-    and whenever one looks; transcripts must be independent
+    and whenever one looks; outputs must be independent
     (`dpaudit.estimation.sequential.game`).
 
     Parameters
@@ -65,7 +65,7 @@ class Bettor:
     target
         The claim and the error probability.
     fit
-        Returns fitted scores from transcripts of both datasets, shape ``(n, ...)`` each; always the
+        Returns fitted scores from outputs of both datasets, shape ``(n, ...)`` each; always the
         same number of them.
 
     Attributes
@@ -167,7 +167,7 @@ class Bettor:
         return ScoreEvent(self._scores[score], event, self._steps[score])
 
     def feed(self, on_p: Array, on_q: Array) -> None:
-        """Take pairs of transcripts, ``on_p[i]`` with ``on_q[i]``, shape ``(n, ...)`` each."""
+        """Take pairs of outputs, ``on_p[i]`` with ``on_q[i]``, shape ``(n, ...)`` each."""
         start = 0
         while start < len(on_p):
             # Pieces end where the bets are due, so that no number depends on how a stream is cut.
@@ -210,7 +210,7 @@ class Bettor:
             self._kept.clear()
 
     def _learn(self) -> None:
-        # Attacks learn anew only while every earlier transcript is there to be scored again.
+        # Attacks learn anew only while every earlier output is there to be scored again.
         anew = self._all_kept and self.pairs >= _REFIT * self._fitted_at
         scores = (
             self._refit_scores() if anew else tuple(map(np.hstack, zip(*self._new, strict=True)))
@@ -235,9 +235,9 @@ class Bettor:
         self._path.append((self.pairs, 0.0))
 
     def _refit_scores(self) -> tuple[Array, Array]:
-        """Fit on the first transcripts; return the scores of all others, which it did not see."""
+        """Fit on the first outputs; return the scores of all others, which it did not see."""
         on_p, on_q = (np.concatenate(side) for side in zip(*self._kept, strict=True))
-        # Scores of transcripts that attacks have learned on would promise too much: these are left
+        # Scores of outputs that attacks have learned on would promise too much: these are left
         # out.
         first = self._fitted_at or self.pairs // 2
         self._scores = list(self._fit(on_p[:first], on_q[:first]))
@@ -249,11 +249,9 @@ class Bettor:
         self._fitted_at = self.pairs
         return self._rounded(raw[0]), self._rounded(raw[1])
 
-    def _score_outputs(self, transcripts: Array) -> Array:
+    def _score_outputs(self, outputs: Array) -> Array:
         """Return the scores of every attack, shape ``(J, n)``."""
-        return self._rounded(
-            [_compute_checked_scores(score, transcripts) for score in self._scores]
-        )
+        return self._rounded([_compute_checked_scores(score, outputs) for score in self._scores])
 
     def _rounded(self, scores: Sequence[Array]) -> Array:
         return np.stack(
@@ -261,12 +259,12 @@ class Bettor:
         )
 
 
-def _compute_checked_scores(score: Score, transcripts: Array) -> Array:
-    values: Any = np.asarray(score(transcripts), dtype=np.float64)
-    if values.shape != (len(transcripts),) or np.isnan(values).any():
-        found = f"shape {values.shape}" if values.shape != (len(transcripts),) else "NaN"
+def _compute_checked_scores(score: Score, outputs: Array) -> Array:
+    values: Any = np.asarray(score(outputs), dtype=np.float64)
+    if values.shape != (len(outputs),) or np.isnan(values).any():
+        found = f"shape {values.shape}" if values.shape != (len(outputs),) else "NaN"
         raise MechanismError(
-            f"score {type(score).__name__}: got {found}, expected {len(transcripts)} numbers, "
+            f"score {type(score).__name__}: got {found}, expected {len(outputs)} numbers, "
             "one for each output"
         )
     return np.asarray(values)
@@ -281,7 +279,7 @@ _INTERRUPTED = "Interrupted: this is what the bets had shown by then."
 def until_refuted(
     case: PrivacyCase, drawer: Drawer, most: int, alpha: float, attack: str | None
 ) -> MeasurementEvidence:
-    """Return what was certified when the claim was refuted, or after ``most`` transcripts.
+    """Return what was certified when the claim was refuted, or after ``most`` outputs.
 
     An interrupt by the user ends it early and loses nothing: the bets hold whenever one looks.
 
@@ -292,9 +290,9 @@ def until_refuted(
     Parameters
     ----------
     case, drawer
-        What is audited, and what draws its transcripts.
+        What is audited, and what draws its outputs.
     most
-        The cap: transcripts of each dataset, those that attacks learn on included.
+        The cap: outputs of each dataset, those that attacks learn on included.
     alpha
         Error probability.
     attack
@@ -355,11 +353,11 @@ def _draw_until_interrupted(bettor: Bettor, drawer: Drawer, most: int, seen: See
 
 
 def _draw_and_bet(bettor: Bettor, drawer: Drawer, most: int, seen: Seen) -> None:
-    """Draw and bet, and remember a number of each transcript in ``seen``."""
+    """Draw and bet, and remember a number of each output in ``seen``."""
     progress: Progress = drawer.executor.progress
     # Every batch is a stage of its own: one bar of progress for all of them is enough.
     quiet = replace(drawer, executor=replace(drawer.executor, progress=Silent()))
-    one = quiet.transcripts(Side.DATASET, 1, "size of one")
+    one = quiet.outputs(Side.DATASET, 1, "size of one")
     largest = max(10, _BATCH_BYTES // max(one.nbytes, 1))
     progress.start("betting, at most", most)
     while bettor.pairs < most and not bettor.refuted_after:
@@ -378,11 +376,11 @@ def evidence_of(bettor: Bettor, attacks: Sequence[str], most: int | None) -> Mea
     Parameters
     ----------
     bettor
-        After its last transcript.
+        After its last output.
     attacks
         The names of its scores.
     most
-        The cap on the transcripts of each dataset, or None.
+        The cap on the outputs of each dataset, or None.
     """
     allowed = {} if most is None else {"allowed at most, per dataset": most}
     pilot, target = bettor.learned_from or bettor.pairs, bettor.target  # nothing is bet on before

@@ -34,7 +34,7 @@ from dpaudit.report.schema import PairSearch
 
 _SHARE = 0.2  # of the trials
 _OF_SHARE = 1e-4  # of a claim that is reached, beside how soon it falls
-_LEAST = 20  # transcripts of each dataset that a candidate is ranked on
+_LEAST = 20  # outputs of each dataset that a candidate is ranked on
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _from_events(
     Of a claim a unit of distance how soon it falls, and a little for how much of it is reached:
     other candidates have other claims.
     """
-    on_p, on_q = (drawer.transcripts(side, each, purpose) for side in Side)
+    on_p, on_q = (drawer.outputs(side, each, purpose) for side in Side)
     half = each // 2
     rng = default_rng(stream(drawer.seed, purpose, "attack"))
     tried = for_mechanism(case, drawer, settings.distinguisher, f"{purpose}: ")

@@ -65,7 +65,7 @@ def mild_draws(drawer: Drawer, side: Side) -> TailDraws | None:
 def mild_check(
     drawer: Drawer, side: Side, draws: TailDraws, drawn: TiltedLosses, trials: int
 ) -> CheckOutcome:
-    """Return the check that aimed draws pay on average what so many untilted transcripts do."""
+    """Return the check that aimed draws pay on average what so many untilted outputs do."""
     losses = drawer.losses(side, trials, "checking the payoffs")
     losses = losses if side is Side.DATASET else -losses
     paid = np.exp(drawn.log_payoffs(draws.epsilon))

@@ -56,7 +56,7 @@ def exact_loss(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -> 
     drawer
         Draws from it.
     trials
-        Certifying transcripts per dataset; half as many again go to pilots and checks.
+        Certifying outputs per dataset; half as many again go to pilots and checks.
     alpha
         Error probability of everything certified, ends and band together.
     """

@@ -340,7 +340,7 @@ def _draw_tilted_starts(
     outputs: list[Array] = []
     losses: list[Array] = []
     for rung in range(_RUNGS):
-        drawn = mechanism.sample_tilted(pair, _FACTOR**rung, each, rng).transcripts
+        drawn = mechanism.sample_tilted(pair, _FACTOR**rung, each, rng).outputs
         outputs.append(drawn)
         losses.append(np.asarray(mechanism.privacy_loss(drawn, pair), dtype=np.float64))
         if _is_loss_unbounded(mechanism) and losses[-1].max() > claimed:

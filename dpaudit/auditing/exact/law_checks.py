@@ -18,7 +18,7 @@ from dpaudit.estimation.self_check import (
 from dpaudit.mechanisms.mechanism import HasLossInDigits, TailDraws
 from dpaudit.neighbours import Pair, Side
 
-# Transcripts whose loss is computed in two ways.
+# Outputs whose loss is computed in two ways.
 CONSISTENCY = 64
 _RESIDUALS = 200_000
 _LEAST = 20_000
@@ -28,14 +28,14 @@ _OUTPUTS = 16  # outputs of a side
 
 
 def plain_losses(drawer: Drawer, trials: int) -> dict[Side, Array]:
-    """Return ``log p/q`` of untilted transcripts of the dataset and of the neighbour."""
+    """Return ``log p/q`` of untilted outputs of the dataset and of the neighbour."""
     return {side: drawer.losses(side, trials, "checking the law") for side in Side}
 
 
 def residual_trials(drawer: Drawer, trials: int) -> int:
-    """Return how many transcripts give enough residuals; few of long ones do."""
+    """Return how many outputs give enough residuals; few of long ones do."""
     one = drawer.residuals(Side.DATASET, 1, "checking the noise")
-    if getattr(drawer.mechanism, "is_replayed", False):  # every transcript runs the code again
+    if getattr(drawer.mechanism, "is_replayed", False):  # every output runs the code again
         return max(CONSISTENCY, min(trials, -(-_LEAST // one.size)))
     return int(min(max(trials, _LEAST), max(CONSISTENCY, -(-_RESIDUALS // one.size))))
 
@@ -54,12 +54,12 @@ def digits_checks(drawer: Drawer) -> tuple[CheckOutcome, ...]:
 
     A term that the law has forgotten, such as a determinant, hardly shows in what is drawn.
     """
-    size = drawer.transcripts(Side.DATASET, 1, "size of one").size
+    size = drawer.outputs(Side.DATASET, 1, "size of one").size
     if not isinstance(drawer.mechanism, HasLossInDigits) or size > _SHORT:
         return ()
     count = min(_SHORT // size, _OUTPUTS)
     outputs = np.concatenate(
-        [drawer.transcripts(side, count, "checking the loss in digits") for side in Side]
+        [drawer.outputs(side, count, "checking the loss in digits") for side in Side]
     )
     try:
         digits = _in_digits(drawer.mechanism, outputs, drawer.pair)

@@ -11,12 +11,12 @@ _ROUNDING = 1e-9
 
 
 def require_bound(mechanism: object, log_mgf: Array, bound: float) -> None:
-    """Raise `MechanismError` if a tilted transcript passes the bound of `log_mgf_bounds`."""
+    """Raise `MechanismError` if a tilted output passes the bound of `log_mgf_bounds`."""
     _require(mechanism, "log_mgf_bounds", float(log_mgf.max()), bound)
 
 
 def require_payoffs(mechanism: object, aimed: TiltedLosses, epsilon: float) -> None:
-    """Raise `MechanismError` if a transcript pays more beyond epsilon than is possible."""
+    """Raise `MechanismError` if an output pays more beyond epsilon than is possible."""
     largest = float(aimed.log_payoffs(epsilon).max())
     _require(mechanism, "log_payoff_bound", largest, aimed.log_payoff_bound(epsilon))
 

@@ -47,7 +47,7 @@ def losses_of_code(
     settings
         The confidence of everything certified, and the distinguisher of outputs.
     trials
-        Certifying transcripts per dataset.
+        Certifying outputs per dataset.
 
     Raises
     ------

@@ -68,7 +68,7 @@ def in_words(counted: ScoreEvent, drawer: Drawer, tally: Tally) -> Said | None:
     layout, score = getattr(drawer.mechanism, "layout", None), counted.score
     if layout is None:
         return None
-    read = [drawer.transcripts(side, _READ, "words") for side in Side]
+    read = [drawer.outputs(side, _READ, "words") for side in Side]
     if isinstance(score, OfFeatures) and isinstance(score.score, OnePart):
         tried = FeatureEvent(score.score, (score.score.column,), counted.event)
         features = [score.features(side) for side in read]

@@ -71,7 +71,7 @@ class Words:
     Parameters
     ----------
     layout, features
-        Of the transcripts.
+        Of the outputs.
     drawer
         What draws outputs, to read off them what a code stands for.
     fresh

@@ -210,7 +210,7 @@ def remove_output_parts(
 
 
 def _set_case_layout(case: PrivacyCase, layout: Layout) -> PrivacyCase:
-    """Return a case, and its candidates, of one mechanism whose transcripts have a layout."""
+    """Return a case, and its candidates, of one mechanism whose outputs have a layout."""
     observed: Any = case.mechanism
     mechanism = observed.having(layout)
     words = f"The mechanism was called as {mechanism.called_as}.", *_notes_of_parts(layout)

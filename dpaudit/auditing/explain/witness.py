@@ -1,7 +1,7 @@
 """What leaked: the event that shows a refutation, in words, on as few parts of the output as do.
 
 A refutation by an event of all outputs is certified already, and says little to whoever has to mend
-the mechanism. So single parts are tried, and then a few together, on transcripts drawn for this
+the mechanism. So single parts are tried, and then a few together, on outputs drawn for this
 alone: the event is chosen on some and counted on others, and each try spends a share of one error
 probability. What is found here never changes the verdict.
 """
@@ -80,23 +80,23 @@ def of(
     Parameters
     ----------
     case, drawer
-        What was refuted, and what draws its transcripts.
+        What was refuted, and what draws its outputs.
     alpha
         The error probability of this witness alone.
     runs
-        Transcripts of each dataset that choose an event, and as many that count it; fewer if they
+        Outputs of each dataset that choose an event, and as many that count it; fewer if they
         are large.
     trials
-        Certifying transcripts of each dataset that the audit had; by default these.
+        Certifying outputs of each dataset that the audit had; by default these.
     """
     layout = getattr(drawer.mechanism, "layout", None)
     if layout is None or not is_observed(drawer.mechanism):
         return None
     runs = max(_LEAST, min(runs, _BYTES // (8 * len(layout.columns))))
     trials = runs if trials is None else trials
-    on = [drawer.transcripts(side, runs, "witness: choosing") for side in Side]
+    on = [drawer.outputs(side, runs, "witness: choosing") for side in Side]
     features = Features.of(layout, *on)
-    fresh = [features(drawer.transcripts(side, runs, "witness: counting")) for side in Side]
+    fresh = [features(drawer.outputs(side, runs, "witness: counting")) for side in Side]
     found = list(_count_tried_events(layout, [features(one) for one in on], fresh, case, alpha))
     if not found:
         return None
@@ -149,9 +149,9 @@ def make_event_attempts(
     Parameters
     ----------
     layout
-        Of the transcripts.
+        Of the outputs.
     on_p, on_q
-        Features of transcripts that certify nothing, shape ``(n, columns)`` each.
+        Features of outputs that certify nothing, shape ``(n, columns)`` each.
     delta
         At which epsilon will be bounded.
     """
@@ -282,7 +282,7 @@ def _format_claim_number(case: PrivacyCase, value: float) -> str:
 
 
 def add_witness(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Result:
-    """Return a refutation with what leaked, where a few transcripts show it."""
+    """Return a refutation with what leaked, where a few outputs show it."""
     with contract_checks.make_separate_drawer(case, drawer) as other:
         runs = min(result.trials // _SHARE, _estimate_witness_runs(result, case, alpha))
         found = of(case, other, alpha, runs=runs, trials=result.trials)

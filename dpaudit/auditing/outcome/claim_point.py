@@ -1,6 +1,6 @@
 """The point of a claim that names none, and what is certified there in the claim's own number.
 
-A curve is claimed at every delta. Which one is audited is decided on the transcripts that set
+A curve is claimed at every delta. Which one is audited is decided on the outputs that set
 thresholds and certify nothing, so that the one exact test spends the whole error probability.
 """
 
@@ -34,11 +34,11 @@ def choose_claim_delta(
     Parameters
     ----------
     on_p, on_q
-        Scores of transcripts that certify nothing, shape ``(J, n)`` each.
+        Scores of outputs that certify nothing, shape ``(J, n)`` each.
     currency
         Of the claim.
     sure
-        How many transcripts will certify, of each dataset, and with which error probability.
+        How many outputs will certify, of each dataset, and with which error probability.
     """
     errors = _SEEN + fresh_errors(on_p.shape[1], *sure)
     deltas = currency.deltas()

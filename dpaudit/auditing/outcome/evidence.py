@@ -56,7 +56,7 @@ class WealthHistory:
     Parameters
     ----------
     transcripts, log10_wealth
-        Decimal logarithms after so many transcripts.
+        Decimal logarithms after so many outputs.
     log10_goal, refuted_after
         What refutes, and when it was reached.
     epsilons
@@ -151,11 +151,11 @@ class MeasurementEvidence:
     estimator
         Its name.
     trials
-        Certifying transcripts per dataset.
+        Certifying outputs per dataset.
     budget
         Error probability by purpose; the sum is what was asked for.
     counts
-        Transcripts drawn, by purpose.
+        Outputs drawn, by purpose.
     epsilons, band
         Where delta was bounded, and by what.
     roc
@@ -167,7 +167,7 @@ class MeasurementEvidence:
     model_based
         Numbers that rest on a model: shown beside what is certified, and never judged.
     unit
-        Transcripts per unit of work.
+        Outputs per unit of work.
     repeatable
         Whether its seed repeats it: not where a mechanism has randomness of its own.
     contract

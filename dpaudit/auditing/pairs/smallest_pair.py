@@ -1,7 +1,7 @@
 """The smallest pair of a refutation: records that both datasets have are left out.
 
 No dataset is left without a record, as few mechanisms are made for that. Each try looks for what
-leaked on a smaller pair, on transcripts drawn for it alone, and spends a share of one error
+leaked on a smaller pair, on outputs drawn for it alone, and spends a share of one error
 probability. What is found here never changes the verdict.
 """
 
@@ -25,7 +25,7 @@ from dpaudit.report.schema import Result, SmallestPair, Witness
 from dpaudit.search.shrinking import reduce_to_fewest
 
 _TRIES = 8
-_LEAST = 100  # transcripts of each dataset that choose an event, and that count it
+_LEAST = 100  # outputs of each dataset that choose an event, and that count it
 _SHARE = 0.25  # of the audit's outputs may be spent on all tries
 
 
@@ -45,7 +45,7 @@ class _Search:
         if pair is None or self.tries == 0:
             return False
         self.tries -= 1
-        # Which pair is tried depends on the tries before: each has transcripts of its own seed.
+        # Which pair is tried depends on the tries before: each has outputs of its own seed.
         seed = stream(self.drawer.seed, f"smaller pair {self.tries}").generate_state(1, np.uint64)
         on = replace(self.drawer, pair=pair, seed=int(seed[0]))
         try:
@@ -66,7 +66,7 @@ def find_smallest_pair(
     Parameters
     ----------
     case, drawer
-        What was refuted, and what draws its transcripts.
+        What was refuted, and what draws its outputs.
     outputs
         That the audit drew in all: a share of it is spent.
     alpha

@@ -98,7 +98,7 @@ def check_sameness(
     counted
         The event.
     known
-        Answers of the grid that were drawn alone, with the transcripts as scores; None if others
+        Answers of the grid that were drawn alone, with the outputs as scores; None if others
         are to be drawn.
     by_score
         Whether its score itself is what certifies, and not only on which side of a threshold it is.
@@ -229,7 +229,7 @@ def of_the_rest(
 
 
 def columns_of(mechanism: Any, count: int) -> Sequence[LayoutColumn]:
-    """Return what stands where in the transcripts of a mechanism."""
+    """Return what stands where in the outputs of a mechanism."""
     layout = getattr(mechanism, "layout", None)
     if layout is not None:
         return tuple(layout.columns)

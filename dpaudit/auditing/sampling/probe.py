@@ -35,7 +35,7 @@ _ROWS = (3, 64, 2048)  # rows that show whether randomness comes from the genera
 # On either dataset, so that calls can be compared.
 _FEWEST_CALLS = 8  # calls at least
 _LEAST_UNIT = 8  # trials of a call that are allowed in any case
-_REPLAYED = 16  # seconds that a unit of replayed code may take, by its first transcripts
+_REPLAYED = 16  # seconds that a unit of replayed code may take, by its first outputs
 _CHEAP = 0.02  # seconds of a call below which that many are made
 _COLLISION = 1e-9  # probability of an agreement that chance may explain
 # Seconds from which on the pace of a mechanism shows.
@@ -59,7 +59,7 @@ def make_drawer(
     unit: int | None = None,
     first: FirstOutputs | None = None,
 ) -> Drawer:
-    """Return a drawer whose units fit in memory; a few transcripts are drawn to find out.
+    """Return a drawer whose units fit in memory; a few outputs are drawn to find out.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def find_pace(drawer: Drawer) -> float:
 
 @dataclass(frozen=True)
 class Probe:
-    """Draws a few transcripts of a mechanism on a pair, each purpose with a stream of its own.
+    """Draws a few outputs of a mechanism on a pair, each purpose with a stream of its own.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class Probe:
         return max(0.0, seconds - before) / (rows - few)
 
     def is_repeating_outputs(self) -> bool:
-        """Return whether transcripts differ, but not with the generator the mechanism is given.
+        """Return whether outputs differ, but not with the generator the mechanism is given.
 
         Outputs that take few values may be the same by chance: then more are drawn, but of what is
         no code of Python, where each is a request or a process.
@@ -213,7 +213,7 @@ class Probe:
         return False
 
     def has_own_randomness(self) -> bool:
-        """Return whether transcripts differ with one and the same generator."""
+        """Return whether outputs differ with one and the same generator."""
         first, second = (self._draw(Side.DATASET, _ROWS[0], "one generator") for _ in range(2))
         return not np.array_equal(first, second)
 

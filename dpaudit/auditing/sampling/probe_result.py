@@ -1,4 +1,4 @@
-"""What the first transcripts showed of a mechanism: its size, its pace, its randomness."""
+"""What the first outputs showed of a mechanism: its size, its pace, its randomness."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dpaudit.execution import unit_size
 
 
 class ProbeResult(NamedTuple):
-    """What the first transcripts showed of a mechanism.
+    """What the first outputs showed of a mechanism.
 
     ``pace``, ``call`` and ``start`` are seconds: of a trial, of a call, and of a process that
-    imports and makes the mechanism. ``size`` is that of a transcript in bytes. ``repeats`` and
+    imports and makes the mechanism. ``size`` is that of an output in bytes. ``repeats`` and
     ``own`` say whether randomness is not that of the generator.
     """
 

@@ -37,7 +37,7 @@ _PROCESSES = 8  # fresh processes that certifying outputs of other people's mech
 _FEWEST = 2  # such processes where starting one takes long
 _QUICK = 0.5  # seconds: a start that does not count
 _COMPARED = 64  # calls that share the trials of a bet
-_SHARED = 1024  # transcripts that are bet on and may come from one process
+_SHARED = 1024  # outputs that are bet on and may come from one process
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Certifying:
     """What certifies, or some of it: a score of each, of the dataset and of its neighbour.
 
     ``outputs`` has another number of each, and which call and process it came from. What is bet on
-    has the transcripts themselves as ``scores``.
+    has the outputs themselves as ``scores``.
     """
 
     scores: tuple[Array, Array]
@@ -73,7 +73,7 @@ class _Wanted(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawer:
-    """Draws transcripts of a mechanism on a pair, unit by unit.
+    """Draws outputs of a mechanism on a pair, unit by unit.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Drawer:
     fine
         Whether what is bet on is drawn in many calls: where they are quick and compared.
     seen
-        What the first transcripts showed of the mechanism.
+        What the first outputs showed of the mechanism.
     sparing
         Whether outputs are slow, and a time is the budget: none is drawn that is not needed.
     """
@@ -127,7 +127,7 @@ class Drawer:
 
     @property
     def size(self) -> int:
-        """Bytes of a transcript."""
+        """Bytes of an output."""
         return self.seen.size
 
     @property
@@ -182,12 +182,12 @@ class Drawer:
         return TiltedLosses(loss, log_mgf, tilt, bound)
 
     def losses(self, side: Side, trials: int, purpose: str) -> Array:
-        """Return ``log p/q`` of untilted transcripts of the dataset, or of the neighbour."""
+        """Return ``log p/q`` of untilted outputs of the dataset, or of the neighbour."""
         task = partial(unit_draws.loss_unit, self.mechanism, self.pair, side)
         return np.concatenate(list(self._map(task, trials, purpose, side)))
 
     def residuals(self, side: Side, trials: int, purpose: str) -> Array:
-        """Return the probability-integral transforms of untilted transcripts."""
+        """Return the probability-integral transforms of untilted outputs."""
         dataset = self.pair.on(side)
         task = partial(unit_draws.residual_unit, self.mechanism, dataset)
         return np.concatenate(list(self._map(task, trials, purpose, side)))
@@ -195,21 +195,21 @@ class Drawer:
     def both_losses(
         self, side: Side, tilt: float | TailDraws, trials: int, purpose: str
     ) -> tuple[Array, Array]:
-        """Return tilted losses as summed while sampling, and as computed from the transcripts."""
+        """Return tilted losses as summed while sampling, and as computed from the outputs."""
         pair = self.pair.seen_from(side)
         task = partial(unit_draws.consistency_unit, self.mechanism, pair, tilt)
         parts = self._map(task, trials, purpose, side)
         first, second = (np.concatenate(part) for part in zip(*parts, strict=True))
         return first, second
 
-    def transcripts(self, side: Side, trials: int, purpose: str) -> Array:
-        """Return untilted transcripts themselves, shape ``(trials, ...)``."""
+    def outputs(self, side: Side, trials: int, purpose: str) -> Array:
+        """Return untilted outputs themselves, shape ``(trials, ...)``."""
         dataset = self.pair.on(side)
-        task = partial(unit_draws.transcript_unit, self.mechanism, dataset)
+        task = partial(unit_draws.output_unit, self.mechanism, dataset)
         return np.concatenate(list(self._map(task, trials, purpose, side)))
 
     def paired(self, trials: int, purpose: str) -> Certifying:
-        """Return transcripts of both datasets in place of scores, drawn in turn.
+        """Return outputs of both datasets in place of scores, drawn in turn.
 
         A mechanism of other people's is drawn in fresh processes where these start quickly, and in
         many calls where these are quick.
@@ -218,7 +218,7 @@ class Drawer:
             replace(self, unit=max(1, min(self.unit, trials // _COMPARED))) if self.fine else self
         )
         units = [fine._plan_units(trials, purpose, side) for side in Side]
-        task = partial(unit_draws.side_transcript_unit, self.mechanism, self.pair)
+        task = partial(unit_draws.side_output_unit, self.mechanism, self.pair)
         worth = int((2 * self.pace * trials + _QUICK / 5) / max(self.start, 1e-3))
         # No more processes than the draws are worth in starting time.
         processes = min(self._processes(len(units[0])), worth, -(-trials // _SHARED))
@@ -231,7 +231,7 @@ class Drawer:
         return _merge_unit_results(hands, [(one, number(one)) for one in found])
 
     def scores(self, scores: Sequence[Any], side: Side, trials: int, purpose: str) -> Array:
-        """Return every score of fresh transcripts, shape ``(len(scores), trials)``."""
+        """Return every score of fresh outputs, shape ``(len(scores), trials)``."""
         dataset = self.pair.on(side)
         task = partial(unit_draws.score_unit, self.mechanism, dataset, tuple(scores))
         return np.concatenate(list(self._map(task, trials, purpose, side)), axis=1)
@@ -239,9 +239,9 @@ class Drawer:
     def certifying(
         self, counted: ScoreEvent, trials: int, purpose: str, *, certifies: bool = False
     ) -> tuple[Tally, Certifying]:
-        """Return how often an event happens on fresh transcripts of both datasets, and some scores.
+        """Return how often an event happens on fresh outputs of both datasets, and some scores.
 
-        Of many transcripts some of every call are kept, to be compared. The two sides are drawn in
+        Of many outputs some of every call are kept, to be compared. The two sides are drawn in
         turn. A mechanism of other people's is drawn in fresh processes, each with an instance of
         its own.
         """
@@ -269,9 +269,9 @@ class Drawer:
         return sides, _merge_unit_results(hands, [kept for _, kept in found])
 
     def alone(self, score: Any, processes: int, calls: int, purpose: str) -> Certifying:
-        """Return the score of transcripts that are drawn one a call, so many calls a process.
+        """Return the score of outputs that are drawn one a call, so many calls a process.
 
-        Without a score, the transcripts themselves.
+        Without a score, the outputs themselves.
         """
         one = replace(self, unit=1)
         units = [one._plan_units(processes * calls, purpose, side) for side in Side]
@@ -280,7 +280,7 @@ class Drawer:
         if score is not None:
             task = partial(unit_draws.side_unit, self.mechanism, self.pair, score)
             return _merge_unit_results(hands, list(self._dealt(task, hands, stage)))
-        whole = partial(unit_draws.side_transcript_unit, self.mechanism, self.pair)
+        whole = partial(unit_draws.side_output_unit, self.mechanism, self.pair)
         number = unit_draws.make_output_projection(self.mechanism)
         return _merge_unit_results(
             hands, [(one, number(one)) for one in self._dealt(whole, hands, stage)]
@@ -289,7 +289,7 @@ class Drawer:
     def alone_beside(
         self, score: Any, processes: int, calls: int, purpose: str, wanted: ProcessGrid
     ) -> tuple[Certifying, Certifying]:
-        """Return what `alone` does, and the transcripts of a few of the same calls.
+        """Return what `alone` does, and the outputs of a few of the same calls.
 
         Of so many calls of each of so many processes, the first ones.
         """

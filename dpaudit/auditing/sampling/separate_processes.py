@@ -67,7 +67,7 @@ class Refuting(Protocol):
 
 
 class Alone(NamedTuple):
-    """What outputs that were drawn alone say, these, and the transcripts of some of them.
+    """What outputs that were drawn alone say, these, and the outputs of some of them.
 
     ``answers`` is None where there are not as many as were wanted.
     """
@@ -132,7 +132,7 @@ def check_lone_outputs(
     against
         The claim.
     wanted
-        Of how many processes and calls the transcripts are looked at as well.
+        Of how many processes and calls the outputs are looked at as well.
     """
     seen = _Seen.of(tally, counted.event, against)
     processes, calls = _choose_process_counts(drawer, seen, tally.trials[0])

@@ -65,7 +65,7 @@ def pickle_search_result(mechanism: Any, *given: Any) -> bytes:
 
 
 def sample_with_state(mechanism: Any, dataset: Any, trials: int, rng: Generator) -> tuple[Any, Any]:
-    """Return transcripts, and the state in which the mechanism left the generator."""
+    """Return outputs, and the state in which the mechanism left the generator."""
     return draw_checked_sample(mechanism, dataset, trials, rng), rng.bit_generator.state
 
 
@@ -79,16 +79,16 @@ def in_digits(mechanism: Any, *arguments: Any) -> float:
     return float(mechanism.loss_in_digits(*arguments))
 
 
-def all_in_digits(mechanism: Any, transcripts: Any, *arguments: Any) -> list[float]:
-    """Return the losses of transcripts in many digits, side by side where the mechanism can."""
+def all_in_digits(mechanism: Any, outputs: Any, *arguments: Any) -> list[float]:
+    """Return the losses of outputs in many digits, side by side where the mechanism can."""
     if (together := getattr(mechanism, "losses_in_digits", None)) is not None:
-        return [float(one) for one in together(transcripts, *arguments)]
-    return [float(mechanism.loss_in_digits(one, *arguments)) for one in transcripts]
+        return [float(one) for one in together(outputs, *arguments)]
+    return [float(mechanism.loss_in_digits(one, *arguments)) for one in outputs]
 
 
 def answer_tilted_sample(mechanism: Any, how: str, pair: Any, *given: Any) -> Any:
     """Return what was drawn by another law, and the state of the generator thereafter."""
     *_, rng = given
     drawn = getattr(mechanism, how)(pair, *given)
-    parts = [np.asarray(one) for one in (drawn.transcripts, drawn.privacy_loss, drawn.log_mgf)]
+    parts = [np.asarray(one) for one in (drawn.outputs, drawn.privacy_loss, drawn.log_mgf)]
     return parts, rng.bit_generator.state

@@ -61,7 +61,7 @@ class CodeMechanism(Wraps, ForeignCode):
     calls
         The code, and how it is called.
     layout
-        What stands where in a transcript; None until it was made of observations.
+        What stands where in an output; None until it was made of observations.
     watched
         What else is observed: exceptions, warnings, the time a call took.
     ignored
@@ -99,7 +99,7 @@ class CodeMechanism(Wraps, ForeignCode):
         return self.calls.fresh is not None and self.calls.fresh.what == PROCESS
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Any:
-        """Return transcripts, shape ``(trials, ...)``; without a layout, observations."""
+        """Return outputs, shape ``(trials, ...)``; without a layout, observations."""
         found = self.observations(dataset, trials, rng)
         if self.layout is None:
             return found
@@ -163,7 +163,7 @@ class CodeMechanism(Wraps, ForeignCode):
         return found
 
     def having(self, layout: Layout) -> CodeMechanism:
-        """Return the mechanism whose transcripts have a layout."""
+        """Return the mechanism whose outputs have a layout."""
         return replace(self, layout=layout)
 
     @property

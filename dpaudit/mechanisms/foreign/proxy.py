@@ -73,7 +73,7 @@ class Isolated(ForeignCode):
     called_as
         How it is called, if it is other people's code that states no law.
     layout
-        What stands where in its transcripts, once that is known.
+        What stands where in its outputs, once that is known.
     code
         Which code it is, as its worker found it.
     carried
@@ -109,7 +109,7 @@ class Isolated(ForeignCode):
         return mechanism_of_this_process, (self.key, *self.made)
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
-        """Return transcripts; the generator goes on from where the mechanism left it."""
+        """Return outputs; the generator goes on from where the mechanism left it."""
         found, state = self._call(answers.sample_with_state, dataset, trials, rng)
         # The worker drew from a copy: without this the next call would repeat its draws.
         rng.bit_generator.state = state
@@ -255,27 +255,25 @@ class Isolated(ForeignCode):
 
 
 class _ProxyLaw(Isolated):
-    def privacy_loss(self, transcripts: Array, pair: Pair[Any]) -> Array:
-        return np.asarray(self._call(answers.answer_method, "privacy_loss", transcripts, pair))
+    def privacy_loss(self, outputs: Array, pair: Pair[Any]) -> Array:
+        return np.asarray(self._call(answers.answer_method, "privacy_loss", outputs, pair))
 
-    def uniform_residuals(self, transcripts: Array, dataset: Any) -> Array:
-        return np.asarray(
-            self._call(answers.answer_method, "uniform_residuals", transcripts, dataset)
-        )
+    def uniform_residuals(self, outputs: Array, dataset: Any) -> Array:
+        return np.asarray(self._call(answers.answer_method, "uniform_residuals", outputs, dataset))
 
 
 class _Bounds(_ProxyLaw):
-    def loss_bounds(self, transcript: Array, pair: Pair[Any]) -> tuple[float, float]:
-        low, high = self._call(answers.answer_method, "loss_bounds", transcript, pair)
+    def loss_bounds(self, output: Array, pair: Pair[Any]) -> tuple[float, float]:
+        low, high = self._call(answers.answer_method, "loss_bounds", output, pair)
         return float(low), float(high)
 
 
 class _Digits(_ProxyLaw):
-    def loss_in_digits(self, transcript: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
-        return self._call(answers.in_digits, transcript, pair, digits)
+    def loss_in_digits(self, output: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
+        return self._call(answers.in_digits, output, pair, digits)
 
-    def losses_in_digits(self, transcripts: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
-        return self._call(answers.all_in_digits, transcripts, pair, digits)
+    def losses_in_digits(self, outputs: Array, pair: Pair[Any], digits: int = DIGITS) -> Any:
+        return self._call(answers.all_in_digits, outputs, pair, digits)
 
 
 class _Tilted(_ProxyLaw):
@@ -283,9 +281,9 @@ class _Tilted(_ProxyLaw):
         self, pair: Pair[Any], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
         drawn = self._call(answers.answer_tilted_sample, "sample_tilted", pair, tilt, trials, rng)
-        (transcripts, loss, log_mgf), state = drawn
+        (outputs, loss, log_mgf), state = drawn
         rng.bit_generator.state = state
-        return TiltedSample(transcripts, loss, log_mgf, tilt)
+        return TiltedSample(outputs, loss, log_mgf, tilt)
 
     def log_mgf_bounds(self, pair: Pair[Any], tilt: float) -> tuple[float, float]:
         low, high = self._call(answers.answer_method, "log_mgf_bounds", pair, tilt)
@@ -296,11 +294,11 @@ class _Aimed(_Tilted):
     def sample_aimed(
         self, pair: Pair[Any], aim: float, trials: int, rng: Generator
     ) -> TiltedSample:
-        (transcripts, loss, weight), state = self._call(
+        (outputs, loss, weight), state = self._call(
             answers.answer_tilted_sample, "sample_aimed", pair, aim, trials, rng
         )
         rng.bit_generator.state = state
-        return TiltedSample(transcripts, loss, weight, 0.0)
+        return TiltedSample(outputs, loss, weight, 0.0)
 
     def log_payoff_bound(self, pair: Pair[Any], aim: float, epsilon: float) -> float:
         return float(self._call(answers.answer_method, "log_payoff_bound", pair, aim, epsilon))

@@ -1,8 +1,8 @@
-"""Numbers that attacks learn from, of transcripts with discrete parts.
+"""Numbers that attacks learn from, of outputs with discrete parts.
 
 A column of numbers is one feature. Of a column of codes the feature is how much more often each was
 seen on the dataset than on its neighbour, as a log-ratio; codes that were seen too seldom to tell
-count nothing. All of it is learned on transcripts that certify nothing.
+count nothing. All of it is learned on outputs that certify nothing.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ class LogRatios:
 
 @dataclass(frozen=True)
 class Features:
-    """One number for each column of transcripts; ``ratios`` are of the discrete ones, by column."""
+    """One number for each column of outputs; ``ratios`` are of the discrete ones, by column."""
 
     ratios: dict[int, LogRatios]
 
     @classmethod
     def of(cls, layout: Layout, on_p: Array, on_q: Array) -> Features:
-        """Return the features of a layout, learned on transcripts of both datasets."""
+        """Return the features of a layout, learned on outputs of both datasets."""
         discrete = [n for n, column in enumerate(layout.columns) if column.discrete]
         return cls({n: LogRatios.of(on_p[:, n], on_q[:, n]) for n in discrete})
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return features, shape ``(R, columns)``."""
-        found = transcripts.reshape(len(transcripts), -1).copy()
+        found = outputs.reshape(len(outputs), -1).copy()
         for n, ratios in self.ratios.items():
             found[:, n] = ratios(found[:, n])
         return found
@@ -65,14 +65,14 @@ class Features:
 
 @dataclass(frozen=True)
 class OfFeatures:
-    """A score that was learned on features, as a score of transcripts."""
+    """A score that was learned on features, as a score of outputs."""
 
     features: Features
     score: Callable[[Array], Array]
 
-    def __call__(self, transcripts: Array) -> Array:
+    def __call__(self, outputs: Array) -> Array:
         """Return the scores, shape ``(R,)``."""
-        return self.score(self.features(transcripts))
+        return self.score(self.features(outputs))
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def one_part_scores(layout: Layout, on_p: Array, on_q: Array) -> list[OnePart]:
     layout
         Which columns are discrete.
     on_p, on_q
-        Features of transcripts that certify nothing, shape ``(n, columns)``.
+        Features of outputs that certify nothing, shape ``(n, columns)``.
     """
     found = []
     for n, column in enumerate(layout.columns):

@@ -50,29 +50,29 @@ def _draw_tilted_sample(
 def loss_unit(mechanism: HasLaw[Any], pair: Pair[Any], side: Side, unit: Unit) -> Array:
     """Return the privacy losses of a unit of untilted trials."""
     dataset = pair.on(side)
-    transcripts = draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
-    loss = mechanism.privacy_loss(transcripts, pair)
+    outputs = draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
+    loss = mechanism.privacy_loss(outputs, pair)
     return _per_trial(mechanism, "privacy_loss", loss, unit.trials)
 
 
 def residual_unit(mechanism: HasLaw[Any], dataset: Any, unit: Unit) -> Array:
-    """Return the residuals of a unit of untilted trials, in the transcripts' places if known."""
-    transcripts = draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
-    residuals = np.asarray(mechanism.uniform_residuals(transcripts, dataset), dtype=np.float64)
+    """Return the residuals of a unit of untilted trials, in the outputs' places if known."""
+    outputs = draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
+    residuals = np.asarray(mechanism.uniform_residuals(outputs, dataset), dtype=np.float64)
     if not residuals.size or residuals.size % unit.trials:
         raise MechanismError(
             f"mechanism {name_of(mechanism)}: uniform_residuals returned shape "
             f"{residuals.shape}, expected as many numbers for each of {unit.trials} trials"
         )
-    if residuals.size == transcripts.size:
-        return residuals.reshape(transcripts.shape)
-    return residuals.reshape(unit.trials, -1, _whole_rows(residuals, transcripts))
+    if residuals.size == outputs.size:
+        return residuals.reshape(outputs.shape)
+    return residuals.reshape(unit.trials, -1, _whole_rows(residuals, outputs))
 
 
-def _whole_rows(residuals: Array, transcripts: Array) -> int:
-    """Return the length of the transcripts' last axis if residuals are rows of it, else of all."""
-    each, last = residuals.size // len(transcripts), transcripts.shape[-1]
-    return last if transcripts.ndim > 1 and each % last == 0 else each
+def _whole_rows(residuals: Array, outputs: Array) -> int:
+    """Return the length of the outputs' last axis if residuals are rows of it, else of all."""
+    each, last = residuals.size // len(outputs), outputs.shape[-1]
+    return last if outputs.ndim > 1 and each % last == 0 else each
 
 
 def consistency_unit(
@@ -80,24 +80,24 @@ def consistency_unit(
 ) -> tuple[Array, Array]:
     """Return the losses of a unit of tilted or aimed trials, computed in two ways."""
     sample = _draw_tilted_sample(mechanism, pair, tilt, unit)
-    again = mechanism.privacy_loss(sample.transcripts, pair)
+    again = mechanism.privacy_loss(sample.outputs, pair)
     return (
         _per_trial(mechanism, "privacy_loss", sample.privacy_loss, unit.trials),
         _per_trial(mechanism, "privacy_loss", again, unit.trials),
     )
 
 
-def transcript_unit(mechanism: Mechanism[Any], dataset: Any, unit: Unit) -> Array:
-    """Return a unit of transcripts."""
+def output_unit(mechanism: Mechanism[Any], dataset: Any, unit: Unit) -> Array:
+    """Return a unit of outputs."""
     return draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
 
 
 def score_unit(
     mechanism: Mechanism[Any], dataset: Any, scores: tuple[Any, ...], unit: Unit
 ) -> Array:
-    """Return every score of a unit of transcripts, shape ``(len(scores), R)``."""
-    transcripts = draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
-    return np.stack([_per_trial(s, "score", s(transcripts), unit.trials) for s in scores])
+    """Return every score of a unit of outputs, shape ``(len(scores), R)``."""
+    outputs = draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
+    return np.stack([_per_trial(s, "score", s(outputs), unit.trials) for s in scores])
 
 
 def glance_unit(mechanism: Any, datasets: tuple[Any, ...], unit: Unit) -> tuple[str, float]:
@@ -112,9 +112,9 @@ def read_unit(mechanism: Any, datasets: tuple[Any, ...], unit: Unit) -> tuple[An
 
 
 def side_unit(mechanism: Mechanism[Any], pair: Pair[Any], score: Any, unit: Unit) -> Array:
-    """Return two numbers of a unit of transcripts of the unit's side, shape ``(2, R)``.
+    """Return two numbers of a unit of outputs of the unit's side, shape ``(2, R)``.
 
-    The score, and a number that all entries of a transcript have a part in.
+    The score, and a number that all entries of an output have a part in.
     """
     side = list(Side)[unit.which]
     return score_unit(mechanism, pair.on(side), (score, make_output_projection(mechanism)), unit)
@@ -123,14 +123,14 @@ def side_unit(mechanism: Mechanism[Any], pair: Pair[Any], score: Any, unit: Unit
 def beside_unit(
     mechanism: Mechanism[Any], pair: Pair[Any], score: Any, wanted: Any, unit: Unit
 ) -> tuple[Array, Array]:
-    """Return what `side_unit` does, and the transcripts where they are wanted, else none of them.
+    """Return what `side_unit` does, and the outputs where they are wanted, else none of them.
 
     ``wanted`` says it of the number that a unit has on its side.
     """
-    transcripts = side_transcript_unit(mechanism, pair, unit)
-    both = (one(transcripts) for one in (score, make_output_projection(mechanism)))
+    outputs = side_output_unit(mechanism, pair, unit)
+    both = (one(outputs) for one in (score, make_output_projection(mechanism)))
     numbers = np.stack([_per_trial(mechanism, "score", one, unit.trials) for one in both])
-    return numbers, transcripts if wanted(unit.seed.spawn_key[-1]) else transcripts[:0]
+    return numbers, outputs if wanted(unit.seed.spawn_key[-1]) else outputs[:0]
 
 
 def draw_counted_unit(
@@ -138,15 +138,15 @@ def draw_counted_unit(
 ) -> tuple[Any, Array]:
     """Return what was counted in a unit of the unit's side, and what is compared of it.
 
-    That is the score and another number of at most so many transcripts, as `side_unit` returns
+    That is the score and another number of at most so many outputs, as `side_unit` returns
     them.
     """
     dataset = pair.on(list(Side)[unit.which])
-    transcripts = draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
-    score = _per_trial(mechanism, "score", counted.score(transcripts), unit.trials)
+    outputs = draw_checked_sample(mechanism, dataset, unit.trials, unit.generator())
+    score = _per_trial(mechanism, "score", counted.score(outputs), unit.trials)
     kept = choose_compared_trials(unit.trials, most)
     number = _per_trial(
-        mechanism, "score", make_output_projection(mechanism)(transcripts[kept]), len(kept)
+        mechanism, "score", make_output_projection(mechanism)(outputs[kept]), len(kept)
     )
     return counted.count(score), np.stack([score[kept], number])
 
@@ -167,28 +167,28 @@ def choose_compared_trials(trials: int, most: int) -> NDArray[np.int64]:
     return np.concatenate([np.arange(first), trials // 2 + np.arange(most - first)])
 
 
-def side_transcript_unit(mechanism: Mechanism[Any], pair: Pair[Any], unit: Unit) -> Array:
-    """Return a unit of transcripts of the unit's side."""
-    return transcript_unit(mechanism, pair.on(list(Side)[unit.which]), unit)
+def side_output_unit(mechanism: Mechanism[Any], pair: Pair[Any], unit: Unit) -> Array:
+    """Return a unit of outputs of the unit's side."""
+    return output_unit(mechanism, pair.on(list(Side)[unit.which]), unit)
 
 
 def make_output_projection(mechanism: object) -> Callable[[Array], Array]:
-    """Return what makes one number of a transcript to compare, of all but the time it took."""
+    """Return what makes one number of an output to compare, of all but the time it took."""
     times = find_clock_columns(getattr(mechanism, "layout", None))
     if not times:
         return project_outputs
-    return lambda transcripts: project_outputs(np.delete(transcripts, times, axis=1))
+    return lambda outputs: project_outputs(np.delete(outputs, times, axis=1))
 
 
-def project_outputs(transcripts: Array) -> Array:
-    """Return one number of each transcript that all of its entries have a part in.
+def project_outputs(outputs: Array) -> Array:
+    """Return one number of each output that all of its entries have a part in.
 
     Examples
     --------
     >>> project_outputs(np.ones((2, 3))).shape
     (2,)
     """
-    flat = transcripts.reshape(len(transcripts), -1)
+    flat = outputs.reshape(len(outputs), -1)
     # The weights are the same in every process, as numbers of different workers are compared.
     weights = np.random.default_rng(0).uniform(0.5, 1.5, flat.shape[1])
     return np.asarray(flat @ weights)

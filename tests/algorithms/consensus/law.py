@@ -90,13 +90,13 @@ def logistic_curvature(m):
     return 1 / ((1 + mpmath.exp(m)) * (1 + mpmath.exp(-m)))
 
 
-def oracle_error(algorithm, pair, transcripts, only_odd=False):
+def oracle_error(algorithm, pair, outputs, only_odd=False):
     """Return the largest relative error of the privacy loss."""
     mechanism = algorithm.recycled(0.2) if only_odd else algorithm.penalty_perturbation()
-    loss = mechanism.privacy_loss(transcripts, pair)
+    loss = mechanism.privacy_loss(outputs, pair)
     worst = 0.0
     with mpmath.workdps(50):
-        for value, path in zip(loss, transcripts, strict=True):
+        for value, path in zip(loss, outputs, strict=True):
             p, q = (
                 log_density(algorithm, data, path, logistic_slope, logistic_curvature, only_odd)
                 for data in (pair.dataset, pair.neighbour)
@@ -105,15 +105,15 @@ def oracle_error(algorithm, pair, transcripts, only_odd=False):
     return worst
 
 
-def likelihood_z(mechanism, pair, transcripts):
-    """Return the z-score of ``E_Q e^L = 1`` on transcripts of Q."""
-    ratio = np.exp(mechanism.privacy_loss(transcripts, pair))
+def likelihood_z(mechanism, pair, outputs):
+    """Return the z-score of ``E_Q e^L = 1`` on outputs of Q."""
+    ratio = np.exp(mechanism.privacy_loss(outputs, pair))
     return float((ratio.mean() - 1) / (ratio.std() / np.sqrt(len(ratio))))
 
 
-def residual_p_values(mechanism, transcripts, data):
+def residual_p_values(mechanism, outputs, data):
     """Return p-values of uniformity of norms, directions and angles, and of no correlation."""
-    residuals = mechanism.uniform_residuals(transcripts, data)
+    residuals = mechanism.uniform_residuals(outputs, data)
     kinds = residuals.reshape(-1, data.dimension).T
     p_values = [float(stats.kstest(kind, "uniform").pvalue) for kind in kinds]
     correlation = np.corrcoef(residuals.T)[np.triu_indices(residuals.shape[1], k=1)]

@@ -72,7 +72,7 @@ class Loop:
         return function
 
     def run(self, noise, variant, gamma=0.0):
-        """Return one transcript ``(T, n, d)`` from noise of that shape."""
+        """Return one output ``(T, n, d)`` from noise of that shape."""
         n, theta = self.data.nodes, self.a.dual_step
         f, lam, path, g = np.zeros_like(noise[0]), np.zeros_like(noise[0]), [], None
         for t in range(self.a.iterations):

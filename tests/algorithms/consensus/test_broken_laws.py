@@ -19,7 +19,7 @@ from .loop import rng
 
 @pytest.fixture(scope="module")
 def drawn(pair):
-    """Return a variant's transcripts of the neighbour and of the dataset, drawn once."""
+    """Return a variant's outputs of the neighbour and of the dataset, drawn once."""
 
     @cache
     def of(variant):
@@ -54,10 +54,10 @@ def wrong_shift(factor):
 @pytest.mark.parametrize("variant", ["pp", pytest.param("recycled", marks=pytest.mark.slow)])
 def test_a_broken_loss_is_caught(variant, name, broken, pair, drawn, monkeypatch):
     mechanism = MECHANISMS[variant](make())
-    transcripts, back = drawn(variant)
+    outputs, back = drawn(variant)
     monkeypatch.setattr(consensus_law, name, broken)
     scores = [
-        likelihood_z(mechanism, pair, transcripts),
+        likelihood_z(mechanism, pair, outputs),
         likelihood_z(mechanism, pair.swapped(), back),
     ]
     assert max(map(abs, scores)) > 5
@@ -77,10 +77,10 @@ def test_an_audit_sees_a_determinant_that_its_law_forgets(factor, right, pair, m
 @pytest.mark.parametrize("factor", [0.5, -1.0])
 def test_a_wrong_minimiser_shift_of_primal_perturbation_is_caught(factor, pair, drawn, monkeypatch):
     mechanism = make().primal_perturbation()
-    transcripts, _ = drawn("pvp")
+    outputs, _ = drawn("pvp")
     true = consensus_views.norm_gain
     monkeypatch.setattr(consensus_views, "norm_gain", lambda e, shift: true(e, factor * shift))
-    assert abs(likelihood_z(mechanism, pair, transcripts)) > 5
+    assert abs(likelihood_z(mechanism, pair, outputs)) > 5
 
 
 @pytest.mark.sampled(2)
@@ -95,18 +95,18 @@ def test_a_gamma_of_the_wrong_shape_is_caught(variant, off, pair, monkeypatch):
 
     monkeypatch.setattr(consensus_process, "draw_exponential_norm_noise", draw_wrongly)
     mechanism = MECHANISMS[variant](make())
-    transcripts = mechanism.sample(pair.dataset, 4000, rng(4))
-    assert min(residual_p_values(mechanism, transcripts, pair.dataset)) < 1e-4
+    outputs = mechanism.sample(pair.dataset, 4000, rng(4))
+    assert min(residual_p_values(mechanism, outputs, pair.dataset)) < 1e-4
 
 
 def noise_error(algorithm, data):
     """Return how far the noise behind broadcasts is from the noise that was drawn."""
-    transcripts = algorithm.penalty_perturbation().sample(data, 200, rng(6))
+    outputs = algorithm.penalty_perturbation().sample(data, 200, rng(6))
     rates = algorithm.noise_rate.values(3, 3)
     source = rng(6)
     drawn = [draw_exponential_norm_noise((200, 3, 3), rates[t], source) for t in range(3)]
     expected = [convert_noise_to_uniforms(noise, rates[t]) for t, noise in enumerate(drawn)]
-    found = algorithm.penalty_perturbation().uniform_residuals(transcripts, data)
+    found = algorithm.penalty_perturbation().uniform_residuals(outputs, data)
     return float(np.abs(found - np.stack(expected, axis=1).reshape(200, -1)).max())
 
 
@@ -118,5 +118,5 @@ def test_residuals_give_back_the_noise_unless_the_solver_is_loose(pair):
 def test_a_loose_solver_bends_the_law(pair):
     """Stopping early adds an error that depends on the data: the law no longer is the noise's."""
     loose = make(tolerance=0.2).penalty_perturbation()
-    transcripts = loose.sample(pair.dataset, TRIALS, rng(4))
-    assert min(residual_p_values(loose, transcripts, pair.dataset)) < 1e-4
+    outputs = loose.sample(pair.dataset, TRIALS, rng(4))
+    assert min(residual_p_values(loose, outputs, pair.dataset)) < 1e-4

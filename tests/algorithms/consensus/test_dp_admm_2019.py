@@ -43,7 +43,7 @@ def pair():
 
 
 def by_the_formulas(algorithm, data, noise):
-    """Return one transcript for standard noise ``(T, n, d)``: each update by its own argmin."""
+    """Return one output for standard noise ``(T, n, d)``: each update by its own argmin."""
     n, d, rho = data.nodes, data.dimension, algorithm.penalty
     local, centre, dual, path = np.zeros((n, d)), np.zeros(d), np.zeros((n, d)), []
     for k in range(algorithm.iterations):
@@ -70,10 +70,10 @@ def by_the_formulas(algorithm, data, noise):
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 def test_the_formulas_agree(loss, pair):
     algorithm = make(loss=loss)
-    transcripts = algorithm.broadcast().sample(pair.dataset, 3, rng(3))
+    outputs = algorithm.broadcast().sample(pair.dataset, 3, rng(3))
     noise = rng(3).standard_normal((4, 3, 3, 3))
     expected = [by_the_formulas(algorithm, pair.dataset, noise[:, r]) for r in range(3)]
-    np.testing.assert_allclose(transcripts, expected, atol=1e-9)
+    np.testing.assert_allclose(outputs, expected, atol=1e-9)
 
 
 def test_without_noise_it_reaches_the_centralised_optimum():
@@ -92,8 +92,8 @@ def test_without_noise_it_reaches_the_centralised_optimum():
     assert all(-1e-12 < total(model)[0] - best < 1e-6 for model in models)
 
 
-def normaliser_z(algorithm, pair, transcripts):
-    ratio = np.exp(algorithm.broadcast().privacy_loss(transcripts, pair))
+def normaliser_z(algorithm, pair, outputs):
+    ratio = np.exp(algorithm.broadcast().privacy_loss(outputs, pair))
     return float((ratio.mean() - 1) / (ratio.std() / np.sqrt(len(ratio))))
 
 
@@ -101,8 +101,8 @@ def test_its_law_is_a_law(pair):
     algorithm = make()
     mechanism = algorithm.broadcast()
     assert isinstance(mechanism, Tiltable)
-    transcripts = mechanism.sample(pair.neighbour, TRIALS, rng(4))
-    assert abs(normaliser_z(algorithm, pair, transcripts)) < 4
+    outputs = mechanism.sample(pair.neighbour, TRIALS, rng(4))
+    assert abs(normaliser_z(algorithm, pair, outputs)) < 4
     on_p = mechanism.sample(pair.dataset, 3000, rng(5))
     residuals = mechanism.uniform_residuals(on_p, pair.dataset)
     assert stats.kstest(residuals.ravel(), "uniform").pvalue > 1e-4

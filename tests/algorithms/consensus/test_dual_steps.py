@@ -55,14 +55,14 @@ def pair():
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_constant_schedule_is_the_scalar_to_the_last_bit(variant, pair):
     scalar, schedule = (VARIANTS[variant](make(dual_step=s)) for s in (0.45, Constant(0.45)))
-    transcripts = scalar.sample(pair.dataset, 6, rng(1))
-    np.testing.assert_array_equal(schedule.sample(pair.dataset, 6, rng(1)), transcripts)
+    outputs = scalar.sample(pair.dataset, 6, rng(1))
+    np.testing.assert_array_equal(schedule.sample(pair.dataset, 6, rng(1)), outputs)
     np.testing.assert_array_equal(
-        schedule.privacy_loss(transcripts, pair), scalar.privacy_loss(transcripts, pair)
+        schedule.privacy_loss(outputs, pair), scalar.privacy_loss(outputs, pair)
     )
     np.testing.assert_array_equal(
-        schedule.uniform_residuals(transcripts, pair.dataset),
-        scalar.uniform_residuals(transcripts, pair.dataset),
+        schedule.uniform_residuals(outputs, pair.dataset),
+        scalar.uniform_residuals(outputs, pair.dataset),
     )
 
 
@@ -110,24 +110,24 @@ def test_broadcasts_solve_equation_25_with_the_duals_of_a_loop(name):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_residuals_are_uniform_under_the_schedule_and_not_under_another(variant):
     data, mechanism = records(), VARIANTS[variant](make())
-    transcripts = mechanism.sample(data, 2000, rng(2))
+    outputs = mechanism.sample(data, 2000, rng(2))
     other = make(dual_step=3.0, penalty=THETA if variant == "DVP" else make().penalty)
     wrong = other.penalty_perturbation() if variant == "DVP" else VARIANTS[variant](other)
-    right = mechanism.uniform_residuals(transcripts, data)
+    right = mechanism.uniform_residuals(outputs, data)
     assert min(stats.kstest(column, "uniform").pvalue for column in right.T) > 1e-4
     if variant != "recycled":  # it refuses even broadcasts that another dual step would make
-        off = wrong.uniform_residuals(transcripts, data)
+        off = wrong.uniform_residuals(outputs, data)
         assert min(stats.kstest(column, "uniform").pvalue for column in off.T) < 1e-8
     else:
         with pytest.raises(InvalidArgument, match="even broadcast"):
-            wrong.uniform_residuals(transcripts, data)
+            wrong.uniform_residuals(outputs, data)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_mean_of_the_likelihood_ratio_is_one(variant, pair):
     mechanism = VARIANTS[variant](make(loss_weight=0.3))
-    transcripts = mechanism.sample(pair.dataset, 4000, rng(3))
-    ratios = np.exp(-mechanism.privacy_loss(transcripts, pair))
+    outputs = mechanism.sample(pair.dataset, 4000, rng(3))
+    ratios = np.exp(-mechanism.privacy_loss(outputs, pair))
     assert abs(ratios.mean() - 1) < 5 * ratios.std() / len(ratios) ** 0.5
     assert ratios.std() > 1e-3
 

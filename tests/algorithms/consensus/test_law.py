@@ -36,7 +36,7 @@ def test_the_likelihood_ratio_is_normalised(variant, loss, trials, pair):
     on_p = mechanism.sample(pair.dataset, trials, rng(3))
     assert abs(likelihood_z(mechanism, pair, on_q)) < 4
     assert abs(likelihood_z(mechanism, pair.swapped(), on_p)) < 4
-    losses = [mechanism.privacy_loss(transcripts, pair) for transcripts in (on_p, on_q)]
+    losses = [mechanism.privacy_loss(outputs, pair) for outputs in (on_p, on_q)]
     assert all(check.passed for check in likelihood_ratio_checks(*losses))
     assert losses[0].mean() > 0.05
 
@@ -46,10 +46,10 @@ def test_the_likelihood_ratio_is_normalised(variant, loss, trials, pair):
 @everywhere
 def test_residuals_are_uniform_and_independent_on_the_dataset_alone(variant, trials, pair):
     mechanism = MECHANISMS[variant](make())
-    transcripts = mechanism.sample(pair.dataset, 4000, rng(4))
-    assert min(residual_p_values(mechanism, transcripts, pair.dataset)) > 1e-4
+    outputs = mechanism.sample(pair.dataset, 4000, rng(4))
+    assert min(residual_p_values(mechanism, outputs, pair.dataset)) > 1e-4
     noisy = 2 if variant == "recycled" else 3
-    assert mechanism.uniform_residuals(transcripts, pair.dataset).shape == (4000, noisy * 9)
+    assert mechanism.uniform_residuals(outputs, pair.dataset).shape == (4000, noisy * 9)
     elsewhere = mechanism.sample(pair.neighbour, trials, rng(5))
     assert min(residual_p_values(mechanism, elsewhere, pair.dataset)) < 1e-4
 
@@ -57,9 +57,9 @@ def test_residuals_are_uniform_and_independent_on_the_dataset_alone(variant, tri
 @everywhere
 def test_a_swapped_pair_negates_the_loss(variant, pair):
     mechanism = MECHANISMS[variant](make())
-    transcripts = mechanism.sample(pair.dataset, 50, rng())
-    loss = mechanism.privacy_loss(transcripts, pair)
-    swapped = mechanism.privacy_loss(transcripts, pair.swapped())
+    outputs = mechanism.sample(pair.dataset, 50, rng())
+    loss = mechanism.privacy_loss(outputs, pair)
+    swapped = mechanism.privacy_loss(outputs, pair.swapped())
     np.testing.assert_allclose(swapped, -loss, atol=1e-9)
 
 
@@ -76,13 +76,13 @@ def test_the_published_bound_holds_where_its_condition_does(pair):
 def test_only_the_node_of_the_record_counts(pair):
     """Other nodes' records cancel: changing them on both sides changes no loss."""
     mechanism = make().penalty_perturbation()
-    transcripts = mechanism.sample(pair.dataset, 20, rng())
+    outputs = mechanism.sample(pair.dataset, 20, rng())
     one, other = (
         data.with_record(9, [0.2, 0.2, 0.1], 1.0) for data in (pair.dataset, pair.neighbour)
     )
     elsewhere = Pair(one, other, REPLACE_RECORD)
     np.testing.assert_array_equal(
-        mechanism.privacy_loss(transcripts, elsewhere), mechanism.privacy_loss(transcripts, pair)
+        mechanism.privacy_loss(outputs, elsewhere), mechanism.privacy_loss(outputs, pair)
     )
 
 
@@ -101,22 +101,22 @@ def test_two_nodes_are_enough():
 
 def test_even_iterations_of_recycled_admm_cost_nothing(pair):
     longer = make(iterations=4)
-    transcripts = longer.recycled(0.2).sample(pair.dataset, 30, rng())
-    whole = longer.recycled(0.2).privacy_loss(transcripts, pair)
-    shorter = make(iterations=3).recycled(0.2).privacy_loss(transcripts[:, :3], pair)
+    outputs = longer.recycled(0.2).sample(pair.dataset, 30, rng())
+    whole = longer.recycled(0.2).privacy_loss(outputs, pair)
+    shorter = make(iterations=3).recycled(0.2).privacy_loss(outputs[:, :3], pair)
     np.testing.assert_array_equal(whole, shorter)
-    first = make(iterations=1).recycled(0.2).privacy_loss(transcripts[:, :1], pair)
+    first = make(iterations=1).recycled(0.2).privacy_loss(outputs[:, :1], pair)
     assert np.abs(whole - first).max() > 0.01
 
 
 def test_an_even_broadcast_that_is_no_function_of_the_past_is_refused(pair):
     mechanism = make(iterations=4).recycled(0.2)
-    transcripts = mechanism.sample(pair.dataset, 5, rng())
-    transcripts[3, 1, 0, 0] += 1e-4
-    with pytest.raises(InvalidArgument, match=r"transcripts\[3, 1\]: got .* off"):
-        mechanism.privacy_loss(transcripts, pair)
-    with pytest.raises(InvalidArgument, match=r"transcripts\[3, 1\]"):
-        mechanism.uniform_residuals(transcripts, pair.dataset)
+    outputs = mechanism.sample(pair.dataset, 5, rng())
+    outputs[3, 1, 0, 0] += 1e-4
+    with pytest.raises(InvalidArgument, match=r"outputs\[3, 1\]: got .* off"):
+        mechanism.privacy_loss(outputs, pair)
+    with pytest.raises(InvalidArgument, match=r"outputs\[3, 1\]"):
+        mechanism.uniform_residuals(outputs, pair.dataset)
 
 
 # Refusals
@@ -125,19 +125,19 @@ def test_an_even_broadcast_that_is_no_function_of_the_past_is_refused(pair):
 @everywhere
 def test_without_noise_there_is_no_law(variant, pair):
     mechanism = MECHANISMS[variant](make().without_noise())
-    transcripts = mechanism.sample(pair.dataset, 2, rng())
+    outputs = mechanism.sample(pair.dataset, 2, rng())
     with pytest.raises(InvalidArgument, match="noise_rate: got None"):
-        mechanism.privacy_loss(transcripts, pair)
+        mechanism.privacy_loss(outputs, pair)
     with pytest.raises(InvalidArgument, match="noise_rate: got None"):
-        mechanism.uniform_residuals(transcripts, pair.dataset)
+        mechanism.uniform_residuals(outputs, pair.dataset)
 
 
 @everywhere
 def test_what_has_no_law_here_is_refused(variant, pair):
     mechanism = MECHANISMS[variant](make())
-    transcripts = mechanism.sample(pair.dataset, 2, rng())
-    with pytest.raises(InvalidArgument, match=r"transcripts: got shape \(2, 2, 3, 3\)"):
-        mechanism.privacy_loss(transcripts[:, :2], pair)
+    outputs = mechanism.sample(pair.dataset, 2, rng())
+    with pytest.raises(InvalidArgument, match=r"outputs: got shape \(2, 2, 3, 3\)"):
+        mechanism.privacy_loss(outputs[:, :2], pair)
     shorter = replace(
         pair.dataset,
         features=pair.dataset.features[1:],
@@ -145,7 +145,7 @@ def test_what_has_no_law_here_is_refused(variant, pair):
         node_sizes=(2, 4, 5),
     )
     with pytest.raises(InvalidArgument, match="relation: got add-remove-record"):
-        mechanism.privacy_loss(transcripts, Pair(pair.dataset, shorter, ADD_REMOVE_RECORD))
+        mechanism.privacy_loss(outputs, Pair(pair.dataset, shorter, ADD_REMOVE_RECORD))
     long_record = pair.dataset.with_record(4, [3.0, 0.0, 0.0], 1.0)
     with pytest.raises(InvalidArgument, match=r"norm of features\[4\]"):
-        mechanism.privacy_loss(transcripts, Pair(pair.dataset, long_record, REPLACE_RECORD))
+        mechanism.privacy_loss(outputs, Pair(pair.dataset, long_record, REPLACE_RECORD))

@@ -32,8 +32,8 @@ def test_the_loss_agrees_with_fifty_digits(seed):
         loss_weight=float(source.uniform(0.5, 10)),
         noise_rate=Geometric(source.uniform(0.5, 5, 3), 0.9),
     )
-    transcripts = algorithm.penalty_perturbation().sample(data, 3, source)
-    assert oracle_error(algorithm, pair, transcripts) < 1e-9
+    outputs = algorithm.penalty_perturbation().sample(data, 3, source)
+    assert oracle_error(algorithm, pair, outputs) < 1e-9
     recycled = algorithm.recycled(0.2).sample(data, 2, source)
     assert oracle_error(algorithm, pair, recycled, only_odd=True) < 1e-9
 
@@ -45,9 +45,9 @@ def test_a_tiny_difference_keeps_its_digits(pair):
         pair.dataset.with_record(4, moved, pair.dataset.labels[4]),
         REPLACE_RECORD,
     )
-    transcripts = make().penalty_perturbation().sample(pair.dataset, 3, rng(1))
-    assert oracle_error(make(), near, transcripts) < 1e-6
-    loss = make().penalty_perturbation().privacy_loss(transcripts, near)
+    outputs = make().penalty_perturbation().sample(pair.dataset, 3, rng(1))
+    assert oracle_error(make(), near, outputs) < 1e-6
+    loss = make().penalty_perturbation().privacy_loss(outputs, near)
     assert 0 < np.abs(loss).max() < 1e-5
 
 
@@ -69,13 +69,13 @@ def test_the_determinant_is_that_of_the_full_matrices(pair):
 def test_a_flipped_label_is_a_neighbour_too(pair):
     flipped = pair.dataset.with_record(4, pair.dataset.features[4], -pair.dataset.labels[4])
     flip = Pair(pair.dataset, flipped, REPLACE_LABEL)
-    transcripts = make().penalty_perturbation().sample(pair.dataset, 2, rng())
-    assert oracle_error(make(), flip, transcripts) < 1e-9
+    outputs = make().penalty_perturbation().sample(pair.dataset, 2, rng())
+    assert oracle_error(make(), flip, outputs) < 1e-9
 
 
 def test_blocks_of_trials_do_not_matter(pair, monkeypatch):
-    transcripts = make().penalty_perturbation().sample(pair.dataset, 50, rng())
-    loss = make().penalty_perturbation().privacy_loss(transcripts, pair)
+    outputs = make().penalty_perturbation().sample(pair.dataset, 50, rng())
+    loss = make().penalty_perturbation().privacy_loss(outputs, pair)
     monkeypatch.setattr("dpaudit.algorithms.consensus.margin_problem._BLOCK", 1)
-    again = make().penalty_perturbation().privacy_loss(transcripts, pair)
+    again = make().penalty_perturbation().privacy_loss(outputs, pair)
     np.testing.assert_allclose(again, loss, atol=1e-13)

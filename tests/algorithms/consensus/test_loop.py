@@ -14,12 +14,12 @@ from .loop import VARIANTS, Loop, make, noise_of, rng
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_loop_agrees(variant, loss, small):
     algorithm, (mechanism, every) = make(loss=loss), VARIANTS[variant]
-    transcripts = mechanism(algorithm).sample(small, 4, rng(7))
+    outputs = mechanism(algorithm).sample(small, 4, rng(7))
     noise = noise_of(algorithm, small, 4, 7, every)
     loop = Loop(algorithm, small)
     expected = np.stack([loop.run(noise[:, r], variant, gamma=0.3) for r in range(4)])
-    np.testing.assert_allclose(transcripts, expected, atol=1e-7)
-    assert np.abs(transcripts).max() > 1
+    np.testing.assert_allclose(outputs, expected, atol=1e-7)
+    assert np.abs(outputs).max() > 1
 
 
 @pytest.mark.parametrize(
@@ -34,21 +34,21 @@ def test_the_loop_agrees(variant, loss, small):
     ids=lambda wrong: next(iter(wrong)),
 )
 def test_the_loop_tells_other_parameters_apart(wrong, small):
-    transcripts = make(**wrong).penalty_perturbation().sample(small, 1, rng(7))
+    outputs = make(**wrong).penalty_perturbation().sample(small, 1, rng(7))
     expected = Loop(make(), small).run(noise_of(make(), small, 1, 7)[:, 0], "pp")
-    assert np.abs(transcripts[0] - expected).max() > 1e-3
+    assert np.abs(outputs[0] - expected).max() > 1e-3
 
 
 def test_with_eta_equal_to_theta_penalty_perturbation_is_dual_variable_perturbation(small):
     algorithm = make(penalty=Constant(0.45), dual_step=0.45)
-    transcripts = algorithm.penalty_perturbation().sample(small, 3, rng(8))
+    outputs = algorithm.penalty_perturbation().sample(small, 3, rng(8))
     same = make(dual_step=0.45).dual_variable_perturbation().sample(small, 3, rng(8))
-    np.testing.assert_array_equal(transcripts, same)
+    np.testing.assert_array_equal(outputs, same)
     noise = noise_of(algorithm, small, 3, 8)
     on_the_dual = [Loop(algorithm, small).run(noise[:, r], "dvp") for r in range(3)]
-    np.testing.assert_allclose(transcripts, on_the_dual, atol=1e-7)
+    np.testing.assert_allclose(outputs, on_the_dual, atol=1e-7)
     other = make().penalty_perturbation().sample(small, 3, rng(8))
-    assert np.abs(other - transcripts).max() > 1e-2
+    assert np.abs(other - outputs).max() > 1e-2
 
 
 def test_without_noise_every_variant_is_its_non_private_one(small):
@@ -79,14 +79,14 @@ def test_the_measures_of_section_5(small):
 # R-ADMM: even broadcasts are functions of earlier ones
 
 
-def test_even_broadcasts_are_recomputed_from_the_transcript_alone(small):
+def test_even_broadcasts_are_recomputed_from_the_output_alone(small):
     algorithm, gamma = make(iterations=6), 0.3
-    transcripts = algorithm.recycled(gamma).sample(small, 5, rng(4))
+    outputs = algorithm.recycled(gamma).sample(small, 5, rng(4))
     A, V = algorithm.graph.adjacency, algorithm.graph.degrees[:, None]
     eta = algorithm.penalty.values(6, 4)[:, :, None]
     f, lam, gradient = np.zeros((5, 4, 4)), np.zeros((5, 4, 4)), None
     for t in range(6):
-        now = transcripts[:, t]
+        now = outputs[:, t]
         if t % 2:  # no dataset is in sight
             total = gradient + 2 * lam + eta[t] * (V * f - A @ f)
             np.testing.assert_allclose(now, f - total / (2 * eta[t] * V + gamma), atol=1e-9)

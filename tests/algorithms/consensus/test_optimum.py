@@ -135,10 +135,10 @@ def test_a_curvature_below_rounding_is_an_error_that_names_it():
 # Solutions satisfy their stationarity condition
 
 
-def stationarity(transcripts, noise, algorithm, data):
+def stationarity(outputs, noise, algorithm, data):
     """Return the largest norm of eq. (12)'s right side with the noise of (24), in every trial."""
     loop, worst = Loop(algorithm, data), 0.0
-    for r, path in enumerate(transcripts):
+    for r, path in enumerate(outputs):
         f, lam = np.zeros_like(path[0]), np.zeros_like(path[0])
         for t, new in enumerate(path):
             for i in range(data.nodes):
@@ -158,16 +158,16 @@ def allowed(algorithm, data, noise):
 
 def test_every_broadcast_is_stationary_to_the_stated_residual(small):
     algorithm = make()
-    transcripts = algorithm.penalty_perturbation().sample(small, 6, rng(3))
+    outputs = algorithm.penalty_perturbation().sample(small, 6, rng(3))
     noise = noise_of(algorithm, small, 6, 3)
-    assert stationarity(transcripts, noise, algorithm, small) < 3 * allowed(algorithm, small, noise)
+    assert stationarity(outputs, noise, algorithm, small) < 3 * allowed(algorithm, small, noise)
 
 
 def test_a_loose_tolerance_shows(small):
     loose = make(tolerance=1e-3)
-    transcripts = loose.penalty_perturbation().sample(small, 6, rng(3))
+    outputs = loose.penalty_perturbation().sample(small, 6, rng(3))
     noise = noise_of(loose, small, 6, 3)
-    found = stationarity(transcripts, noise, make(), small)
+    found = stationarity(outputs, noise, make(), small)
     assert found > 1e3 * allowed(make(), small, noise)
     assert found < 3 * allowed(loose, small, noise)
 

@@ -55,11 +55,11 @@ def test_theorem_4_1_asks_for_its_conditions_at_every_node_and_iteration():
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_transcript_with_one_number_that_is_not_finite_is_refused_by_its_place(bad):
-    transcripts = np.zeros((3, 2, 3, 1))
-    assert len(list(replay(star_of_three(), transcripts, DATA))) == 2
-    transcripts[1, 1, 2, 0] = bad
-    with pytest.raises(InvalidArgument, match=r"transcripts\[1\]"):
-        list(replay(star_of_three(), transcripts, DATA))
+def test_a_output_with_one_number_that_is_not_finite_is_refused_by_its_place(bad):
+    outputs = np.zeros((3, 2, 3, 1))
+    assert len(list(replay(star_of_three(), outputs, DATA))) == 2
+    outputs[1, 1, 2, 0] = bad
+    with pytest.raises(InvalidArgument, match=r"outputs\[1\]"):
+        list(replay(star_of_three(), outputs, DATA))
     with pytest.raises(InvalidArgument, match="shape"):
         list(replay(star_of_three(), np.zeros((3, 1, 3, 1)), DATA))

@@ -139,9 +139,9 @@ def test_the_batched_loss_is_that_of_the_audited_code(parameters):
     for i, loss in enumerate(losses):
         instance = {name: values[i] for name, values in batch.items()}
         assert outputs.exact_loss(instance) == pytest.approx(loss, rel=1e-8, abs=1e-10)
-        transcript = outputs.broadcasts(instance)[None, 1:]
+        output = outputs.broadcasts(instance)[None, 1:]
         mechanism = outputs.algorithm.penalty_perturbation()
-        whole = mechanism.privacy_loss(transcript, outputs.pair(instance))[0]
+        whole = mechanism.privacy_loss(output, outputs.pair(instance))[0]
         assert whole == pytest.approx(loss, rel=1e-8, abs=1e-10)
 
 

@@ -63,14 +63,14 @@ def failed(found):
     ids=lambda loss: loss.name,
 )
 def test_weights_carry_draws_back_to_the_law_without_a_tilt(pair, loss):
-    """Probabilities of events of the transcript, tilted and weighed, against plain counts."""
+    """Probabilities of events of the output, tilted and weighed, against plain counts."""
     mechanism = make(loss=loss).penalty_perturbation()
     plain = mechanism.sample(pair.dataset, 4000, rng(0))
     sample = mechanism.sample_tilted(pair, 0.7, 4000, rng(1))
     weights = np.exp(sample.log_weight)
     for t, node, k in ((0, 1, 0), (2, 1, 2), (2, 0, 1)):
         limit = np.median(plain[:, t, node, k])
-        terms = weights * (sample.transcripts[:, t, node, k] > limit)
+        terms = weights * (sample.outputs[:, t, node, k] > limit)
         error = math.sqrt(terms.var() / len(terms) + 0.25 / len(plain))
         assert terms.mean() == pytest.approx(0.5, abs=5 * error)
 
@@ -81,7 +81,7 @@ def test_the_tilt_raises_the_loss_and_both_ways_to_compute_it_agree(pair):
         means = []
         for tilt in (0.0, 1.0, 4.0):
             sample = mechanism.sample_tilted(one, tilt, 500, rng(2))
-            again = mechanism.privacy_loss(sample.transcripts, one)
+            again = mechanism.privacy_loss(sample.outputs, one)
             np.testing.assert_allclose(sample.privacy_loss, again, rtol=1e-9, atol=1e-9)
             means.append(sample.privacy_loss.mean())
         assert means == sorted(means)
@@ -144,8 +144,8 @@ def test_where_the_shift_varies_there_is_a_lower_end_near_the_estimate_and_no_up
 
 
 @pytest.mark.slow
-def test_the_estimate_is_that_of_transcripts_without_a_tilt(pair):
-    """An oracle without weights: delta at the estimate, counted on plain transcripts."""
+def test_the_estimate_is_that_of_outputs_without_a_tilt(pair):
+    """An oracle without weights: delta at the estimate, counted on plain outputs."""
     mechanism, delta = make().penalty_perturbation(), 0.05
     found = audited(mechanism, pair, delta=delta)
     deltas = []
@@ -165,7 +165,7 @@ def test_a_wrong_determinant_is_caught(pair, factor, monkeypatch):
     """By the other way to compute it, and, wherever it is used, by the likelihood ratio."""
     mechanism, true = make().penalty_perturbation(), consensus_law.log_determinant_drop
     monkeypatch.setattr(consensus_law, "log_determinant_drop", lambda *x: factor * true(*x))
-    assert "loss of transcripts of the dataset" in failed(audited(mechanism, pair, trials=200))
+    assert "loss of outputs of the dataset" in failed(audited(mechanism, pair, trials=200))
     losses = [
         mechanism.privacy_loss(mechanism.sample(side, 2000, rng(9)), pair)
         for side in (pair.dataset, pair.neighbour)
@@ -183,11 +183,11 @@ class Changed:
     def sample(self, dataset, trials, source):
         return self.inner.sample(dataset, trials, source)
 
-    def uniform_residuals(self, transcripts, dataset):
-        return self.inner.uniform_residuals(transcripts, dataset)
+    def uniform_residuals(self, outputs, dataset):
+        return self.inner.uniform_residuals(outputs, dataset)
 
-    def privacy_loss(self, transcripts, pair):
-        return self.inner.privacy_loss(transcripts, pair)
+    def privacy_loss(self, outputs, pair):
+        return self.inner.privacy_loss(outputs, pair)
 
     def log_mgf_bounds(self, pair, tilt):
         return -math.inf, math.inf
@@ -207,7 +207,7 @@ def reversed_loss(sample):
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("change", "check"),
-    [(heavier, "weights of the tilted"), (reversed_loss, "loss of transcripts")],
+    [(heavier, "weights of the tilted"), (reversed_loss, "loss of outputs")],
     ids=["wrong normaliser", "swapped direction"],
 )
 def test_wrong_weights_and_a_swapped_direction_are_caught(pair, change, check):

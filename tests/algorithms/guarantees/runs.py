@@ -98,11 +98,11 @@ def measure(mechanism, datasets, trials, rng, pairs=None):
     chosen = list(permutations(range(len(datasets)), 2)) if pairs is None else pairs
     found = {}
     for i in sorted({first for first, _ in chosen}):
-        transcripts = mechanism.sample(datasets[i], trials, rng)
+        outputs = mechanism.sample(datasets[i], trials, rng)
         for first, j in chosen:
             if first == i:
                 pair = Pair(datasets[i], datasets[j], REPLACE_RECORD)
-                found[i, j] = mechanism.privacy_loss(transcripts, pair)
+                found[i, j] = mechanism.privacy_loss(outputs, pair)
     return Measured(found)
 
 

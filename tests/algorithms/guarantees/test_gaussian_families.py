@@ -159,8 +159,8 @@ def losses():
     solver = LocalSGD(steps=1, learning_rate=20.0, clip_norm=0.05, noise_multiplier=40.0)
     mechanism = TablesADMM(iterations=2, solver=solver).model_steps()
     pair = heavy(40)
-    transcripts = mechanism.sample(pair.dataset, 8000, np.random.default_rng(2))
-    return mechanism.privacy_loss(transcripts, pair)
+    outputs = mechanism.sample(pair.dataset, 8000, np.random.default_rng(2))
+    return mechanism.privacy_loss(outputs, pair)
 
 
 def excess(losses, joined):

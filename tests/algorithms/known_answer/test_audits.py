@@ -21,7 +21,7 @@ from dpaudit.guarantees.kinds import ApproximateDP
 CONFIDENCE = 1 - 1e-6
 BROKEN = [name for name, answer in KNOWN_ANSWERS.items() if answer.broken]
 CORRECT = [name for name, answer in KNOWN_ANSWERS.items() if not answer.broken]
-# Broken in a way that a score linear in the transcript and its squares does not show.
+# Broken in a way that a score linear in the output and its squares does not show.
 HARD = ["laplace-floating-point", "svt-3"]
 
 full_size = partial(pytest.param, marks=pytest.mark.slow)
@@ -64,7 +64,7 @@ def case(answer):
         pair=answer.pair,
         claimed=ApproximateDP(answer.claimed, answer.delta),
         at_delta=answer.delta,
-        view="a transcript",
+        view="an output",
         data="the worst pair",
         default_trials=10_000,
         parameters={},

@@ -27,7 +27,7 @@ sides = pytest.mark.parametrize("side", ["dataset", "neighbour"])
 
 
 def drawn(name, side, trials=TRIALS, seed=3):
-    """Return the mechanism, the input, and transcripts."""
+    """Return the mechanism, the input, and outputs."""
     mechanism = KNOWN_ANSWERS[name].mechanism
     mechanism = mechanism.exact if isinstance(mechanism, OnGrid) else mechanism
     data = getattr(mechanism.pair(), side)
@@ -65,18 +65,18 @@ def test_one_seed_gives_one_batch_of_so_many_trials(name, side):
 @sides
 @pytest.mark.parametrize("name", FINITE)
 def test_finite_laws(name, side):
-    mechanism, data, transcripts = drawn(name, side)
+    mechanism, data, outputs = drawn(name, side)
     law = mechanism.law(data)
-    symbols = transcripts[..., 0] if transcripts.ndim == 3 else transcripts
+    symbols = outputs[..., 0] if outputs.ndim == 3 else outputs
     counts = np.bincount(law.indices(symbols), minlength=len(law.probabilities))
     assert_counts(counts, law.probabilities)
 
 
 def test_a_wrong_law_is_noticed():
-    right, data, transcripts = drawn("noisy-max-1", "neighbour", trials=10 * TRIALS)
+    right, data, outputs = drawn("noisy-max-1", "neighbour", trials=10 * TRIALS)
     wrong = ReportNoisyMax(variant=1, epsilon=1.1 * right.epsilon).law(data)
     with pytest.raises(AssertionError):
-        assert_counts(np.bincount(transcripts.astype(int)), wrong.probabilities)
+        assert_counts(np.bincount(outputs.astype(int)), wrong.probabilities)
 
 
 @sides
@@ -93,8 +93,8 @@ def test_a_wrong_law_is_noticed():
     ],
 )
 def test_laplace_noise(name, scale, side):
-    _, data, transcripts = drawn(name, side)
-    entries = np.diff(transcripts, prepend=0.0) if name == "prefix-sum" else transcripts
+    _, data, outputs = drawn(name, side)
+    entries = np.diff(outputs, prepend=0.0) if name == "prefix-sum" else outputs
     uniforms = stats.laplace.cdf((entries - data).reshape(TRIALS, -1), scale=scale)
     assert_law(uniforms, "uniform")
     # The largest of k independent entries.
@@ -103,8 +103,8 @@ def test_laplace_noise(name, scale, side):
 
 @sides
 def test_gaussian_noise(side):
-    mechanism, data, transcripts = drawn("gaussian", side)
-    assert_law(transcripts, stats.norm(data[0], mechanism.noise_scale).cdf)
+    mechanism, data, outputs = drawn("gaussian", side)
+    assert_law(outputs, stats.norm(data[0], mechanism.noise_scale).cdf)
 
 
 @sides
@@ -112,21 +112,21 @@ def test_gaussian_noise(side):
     ("name", "share"), [("gaussian-sampled", 0.1), ("gaussian-fixed-batch", 1)]
 )
 def test_gaussian_noise_on_a_sample(name, share, side):
-    _, data, transcripts = drawn(name, side)
+    _, data, outputs = drawn(name, side)
     chance = share * data.sum()  # the one record that counts
 
     def cdf(x):
         return (1 - chance) * stats.norm.cdf(x) + chance * stats.norm.cdf(x - 1)
 
-    assert_law(transcripts, cdf)
+    assert_law(outputs, cdf)
 
 
 @sides
 @pytest.mark.parametrize(("name", "noise"), [("noisy-max-3", "laplace"), ("noisy-max-4", "expon")])
 def test_the_largest_noisy_answer(name, noise, side):
-    mechanism, data, transcripts = drawn(name, side)
+    mechanism, data, outputs = drawn(name, side)
     one = getattr(stats, noise)(scale=2.0)
-    assert_law(transcripts, lambda x: one.cdf(np.subtract.outer(x, data)).prod(axis=-1))
+    assert_law(outputs, lambda x: one.cdf(np.subtract.outer(x, data)).prod(axis=-1))
     grid = np.linspace(data[0] + 1e-9, 60, 200_001)
     density = mechanism.density(grid, data)
     total = float(((density[1:] + density[:-1]) / 2 * np.diff(grid)).sum())
@@ -137,10 +137,8 @@ def test_the_largest_noisy_answer(name, noise, side):
 @pytest.mark.parametrize("below", [0, 2])
 def test_values_published_by_the_sparse_vector(below, side):
     """Given how many were below, the density of a value is that of its noise, times an integral."""
-    _, data, transcripts = drawn("svt-3", side, trials=200_000)
-    own = transcripts[
-        (transcripts[:, below, 0] == 1) & ((transcripts[..., 0] == 0).sum(1) == below)
-    ]
+    _, data, outputs = drawn("svt-3", side, trials=200_000)
+    own = outputs[(outputs[:, below, 0] == 1) & ((outputs[..., 0] == 0).sum(1) == below)]
     grid, step = np.linspace(-60, 60, 600_001, retstep=True)
     noise = stats.laplace(scale=2.0)
     inner = np.cumsum(noise.pdf(grid) * noise.cdf(grid - data[0]) ** below) * step
@@ -163,8 +161,8 @@ def test_bits_of_rappor(name, side):
 @sides
 @pytest.mark.parametrize(("name", "shape"), [("norm-noise", 3), ("norm-noise-wrong-radius", 1)])
 def test_norm_noise(name, shape, side):
-    _, data, transcripts = drawn(name, side)
-    noise = transcripts - data
+    _, data, outputs = drawn(name, side)
+    noise = outputs - data
     norms = np.linalg.norm(noise, axis=1)
     assert_law(norms, stats.gamma(shape).cdf)
     assert_law(noise[:, 0] / norms, stats.uniform(-1, 2).cdf)  # Archimedes: on the sphere in R^3

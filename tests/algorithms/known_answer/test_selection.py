@@ -155,10 +155,10 @@ def test_sparse_vector_2_never_exceeds_the_truth_whenever_it_stops(limit):
 
 def test_sparse_vector_3_attains_its_epsilon():
     mechanism = SparseVector(variant=3, answers=4, gap=1.0)
-    transcripts = np.zeros((3, 4, 2))
-    transcripts[:, 3, 0] = 1
-    transcripts[:, 3, 1] = [0.9, -2.0, 3.0]  # below both answers, below, above
-    scores = mechanism.score(transcripts)
+    outputs = np.zeros((3, 4, 2))
+    outputs[:, 3, 0] = 1
+    outputs[:, 3, 1] = [0.9, -2.0, 3.0]  # below both answers, below, above
+    scores = mechanism.score(outputs)
     np.testing.assert_allclose(scores[:2], mechanism.true_epsilon, rtol=1e-3)
     assert scores[2] < 1
 

@@ -99,15 +99,15 @@ def test_the_broadcast_view_is_the_mean_over_the_inner_steps(make_algorithm, mak
 @pytest.mark.parametrize("inner_steps", [1, 4])
 def test_the_final_model_is_equation_22(inner_steps, make_algorithm, make_data):
     data, algorithm = make_data((4, 2)), make_algorithm(inner_steps=inner_steps)
-    transcripts = algorithm.inner().sample(data, 2, rng())
+    outputs = algorithm.inner().sample(data, 2, rng())
     for trial, node in np.ndindex(2, 2):
         total, before = np.zeros(3), np.zeros(3)  # w~^{1,0} is the initial model
-        outputs = iter(transcripts[trial, :, node])
+        models = iter(outputs[trial, :, node])
         for _k, _r in itertools.product(range(3), range(inner_steps)):
             total += before
-            before = next(outputs)
+            before = next(models)
         expected = total / 3 / inner_steps
-        np.testing.assert_allclose(final_model(transcripts)[trial, node], expected, atol=1e-14)
+        np.testing.assert_allclose(final_model(outputs)[trial, node], expected, atol=1e-14)
 
 
 def test_the_objective_is_the_sum_of_the_nodes_means(make_algorithm, make_data):
@@ -178,9 +178,9 @@ def test_one_seed_one_result(view, batch_size, make_algorithm, make_data):
 
 def test_trials_differ_and_the_global_generator_is_left_alone(make_algorithm, make_data):
     before = repr(np.random.get_state())  # noqa: NPY002 - this is the state nothing may touch
-    transcripts = make_algorithm().inner().sample(make_data((4, 2)), 3, rng())
+    outputs = make_algorithm().inner().sample(make_data((4, 2)), 3, rng())
     assert repr(np.random.get_state()) == before  # noqa: NPY002
-    assert np.abs(transcripts[0] - transcripts[1]).min() > 0
+    assert np.abs(outputs[0] - outputs[1]).min() > 0
 
 
 # Refusals

@@ -45,13 +45,13 @@ def shift_error(algorithm, pair):
 
 def normaliser_z(algorithm, pair, truth):
     """Return the z-score of ``E_q exp(loss) = 1``, q sampled from the true algorithm."""
-    transcripts = truth.inner().sample(pair.neighbour, TRIALS, rng(2))
-    ratio = np.exp(algorithm.inner().privacy_loss(transcripts, pair))
+    outputs = truth.inner().sample(pair.neighbour, TRIALS, rng(2))
+    ratio = np.exp(algorithm.inner().privacy_loss(outputs, pair))
     return float((ratio.mean() - 1) / (ratio.std() / np.sqrt(TRIALS)))
 
 
 def residual_p_value(algorithm, data, truth):
-    """Return the Kolmogorov-Smirnov p-value of uniform residuals on the true transcripts."""
+    """Return the Kolmogorov-Smirnov p-value of uniform residuals on the true outputs."""
     residuals = algorithm.inner().uniform_residuals(truth.inner().sample(data, 3000, rng(3)), data)
     assert residuals.shape == (3000, algorithm.steps * data.nodes * data.dimension)
     return float(stats.kstest(residuals.ravel(), "uniform").pvalue)
@@ -59,10 +59,10 @@ def residual_p_value(algorithm, data, truth):
 
 def density_error(algorithm, pair, loop_of, truth):
     """Return the largest gap between the privacy loss and the loop's two log-densities."""
-    transcripts = algorithm.inner().sample(pair.dataset, 20, rng(4))
-    loss = algorithm.inner().privacy_loss(transcripts, pair)
+    outputs = algorithm.inner().sample(pair.dataset, 20, rng(4))
+    loss = algorithm.inner().privacy_loss(outputs, pair)
     log_p, log_q = (
-        np.array([log_density(loop_of(truth, data), path) for path in transcripts])
+        np.array([log_density(loop_of(truth, data), path) for path in outputs])
         for data in (pair.dataset, pair.neighbour)
     )
     return float(np.abs(loss - (log_p - log_q)).max())
@@ -72,7 +72,7 @@ def tilted_density_error(algorithm, pair, loop_of, truth):
     """Return the same gap for the loss that is summed from the shifts while sampling."""
     sample = algorithm.inner().sample_tilted(pair, 0.0, 20, rng(4))
     log_p, log_q = (
-        np.array([log_density(loop_of(truth, data), path) for path in sample.transcripts])
+        np.array([log_density(loop_of(truth, data), path) for path in sample.outputs])
         for data in (pair.dataset, pair.neighbour)
     )
     return float(np.abs(sample.privacy_loss - (log_p - log_q)).max())
@@ -136,9 +136,9 @@ def shift_error_on(algorithm, pair):
 
 
 def test_a_swapped_pair_negates_the_loss(algorithm, pair):
-    transcripts = algorithm.inner().sample(pair.dataset, 50, rng())
-    loss = algorithm.inner().privacy_loss(transcripts, pair)
-    swapped = algorithm.inner().privacy_loss(transcripts, pair.swapped())
+    outputs = algorithm.inner().sample(pair.dataset, 50, rng())
+    loss = algorithm.inner().privacy_loss(outputs, pair)
+    swapped = algorithm.inner().privacy_loss(outputs, pair.swapped())
     np.testing.assert_allclose(swapped, -loss, atol=1e-10)
     assert np.abs(loss).max() > 0.1
 
@@ -146,7 +146,7 @@ def test_a_swapped_pair_negates_the_loss(algorithm, pair):
 @pytest.mark.parametrize("tilt", [-1.0, 0.0, 0.7])
 def test_a_tilted_sample_carries_its_own_loss_and_moments(algorithm, pair, tilt):
     tilted = algorithm.inner().sample_tilted(pair, tilt, 30, rng())
-    loss = algorithm.inner().privacy_loss(tilted.transcripts, pair)
+    loss = algorithm.inner().privacy_loss(tilted.outputs, pair)
     np.testing.assert_allclose(tilted.privacy_loss, loss, atol=1e-10)
     low, high = sorted(algorithm.inner().log_mgf_bounds(pair, tilt))
     assert (low - 1e-12 <= tilted.log_mgf).all()
@@ -157,7 +157,7 @@ def test_a_tilted_sample_carries_its_own_loss_and_moments(algorithm, pair, tilt)
 def test_no_tilt_is_the_law_itself(algorithm, pair):
     tilted = algorithm.inner().sample_tilted(pair, 0.0, 6, rng())
     plain = algorithm.inner().sample(pair.dataset, 6, rng())
-    np.testing.assert_array_equal(tilted.transcripts, plain)
+    np.testing.assert_array_equal(tilted.outputs, plain)
     np.testing.assert_array_equal(tilted.log_weight, np.zeros(6))
 
 
@@ -172,7 +172,7 @@ def test_tilted_expectations_weigh_back(loss, tilt, pair, make_algorithm):
     plain_loss = law.privacy_loss(plain, pair)
     for f, g in (
         (np.ones(TRIALS), np.ones(TRIALS)),
-        (np.tanh(tilted.transcripts[:, -1, 1, 0]), np.tanh(plain[:, -1, 1, 0])),
+        (np.tanh(tilted.outputs[:, -1, 1, 0]), np.tanh(plain[:, -1, 1, 0])),
         (tilted.privacy_loss > 0.3, plain_loss > 0.3),
         (np.tanh(tilted.privacy_loss), np.tanh(plain_loss)),
     ):
@@ -195,14 +195,14 @@ def test_the_likelihood_ratio_is_normalised(algorithm, pair):
 
 def test_residuals_are_uniform_on_the_dataset_and_not_elsewhere(algorithm, pair):
     assert residual_p_value(algorithm, pair.dataset, algorithm) > 1e-4
-    transcripts = algorithm.inner().sample(pair.neighbour, 3000, rng(3))
-    elsewhere = algorithm.inner().uniform_residuals(transcripts, pair.dataset)
+    outputs = algorithm.inner().sample(pair.neighbour, 3000, rng(3))
+    elsewhere = algorithm.inner().uniform_residuals(outputs, pair.dataset)
     assert stats.kstest(elsewhere.ravel(), "uniform").pvalue < 1e-4
 
 
 def test_residuals_of_a_trial_are_uncorrelated(algorithm, pair):
-    transcripts = algorithm.inner().sample(pair.dataset, 3000, rng(10))
-    residuals = algorithm.inner().uniform_residuals(transcripts, pair.dataset)
+    outputs = algorithm.inner().sample(pair.dataset, 3000, rng(10))
+    residuals = algorithm.inner().uniform_residuals(outputs, pair.dataset)
     correlation = np.corrcoef(residuals.T) - np.eye(residuals.shape[1])
     assert np.abs(correlation).max() < 5 / np.sqrt(3000)
 
@@ -313,35 +313,35 @@ def replace_neighbour(pair, neighbour):
 )
 def test_a_neighbour_outside_the_theorem_is_refused(features, label, name, pair, make_algorithm):
     law, bad = make_algorithm().inner(), bad_neighbour(pair, features, label)
-    transcripts = law.sample(pair.dataset, 2, rng())
+    outputs = law.sample(pair.dataset, 2, rng())
     for call in (
-        lambda: law.privacy_loss(transcripts, bad),
-        lambda: law.privacy_loss(transcripts, bad.swapped()),
+        lambda: law.privacy_loss(outputs, bad),
+        lambda: law.privacy_loss(outputs, bad.swapped()),
         lambda: law.sample_tilted(bad, 0.5, 2, rng()),
         lambda: law.sample_tilted(bad.swapped(), 0.5, 2, rng()),
-        lambda: law.uniform_residuals(transcripts, bad.neighbour),
+        lambda: law.uniform_residuals(outputs, bad.neighbour),
     ):
         with pytest.raises(InvalidArgument) as refusal:
             call()
         assert refusal.value.name == name
 
 
-def test_transcripts_of_another_length_are_refused(pair, make_algorithm):
+def test_outputs_of_another_length_are_refused(pair, make_algorithm):
     law = make_algorithm().inner()
     longer = make_algorithm(iterations=4).inner().sample(pair.dataset, 2, rng())
     broadcast = make_algorithm().broadcast().sample(pair.dataset, 2, rng())
-    for transcripts in (longer, broadcast, np.zeros(4)):
+    for outputs in (longer, broadcast, np.zeros(4)):
         with pytest.raises(InvalidArgument, match="expected 6 steps on the second axis"):
-            law.privacy_loss(transcripts, pair)
+            law.privacy_loss(outputs, pair)
         with pytest.raises(InvalidArgument, match="expected 6 steps on the second axis"):
-            law.uniform_residuals(transcripts, pair.dataset)
+            law.uniform_residuals(outputs, pair.dataset)
 
 
 def test_without_noise_there_is_no_law(pair, make_algorithm):
     law = make_algorithm().without_noise().inner()
-    transcripts = law.sample(pair.dataset, 2, rng())
+    outputs = law.sample(pair.dataset, 2, rng())
     with pytest.raises(InvalidArgument, match="noise scale: got 0"):
-        law.privacy_loss(transcripts, pair)
+        law.privacy_loss(outputs, pair)
     with pytest.raises(InvalidArgument, match="noise scale: got 0"):
         law.sample_tilted(pair, 0.5, 2, rng())
     with pytest.raises(InvalidArgument, match="noise_multiplier: got 0"):

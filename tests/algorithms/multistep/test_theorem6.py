@@ -237,7 +237,7 @@ def test_a_shift_that_is_too_large_passes_its_own_bound(factor, epsilon):
 def test_a_wrong_shift_cannot_certify_anything(factor, epsilon, full):
     size = {"trials": 1000, "parameters": {}} if full else {}
     result = broken_audit(with_law(rescaled(factor)), epsilon=epsilon, **size)
-    assert any("loss of transcripts" in c.name for c in result.self_checks if not c.passed)
+    assert any("loss of outputs" in c.name for c in result.self_checks if not c.passed)
     assert result.measured.lower == 0.0
 
 
@@ -300,7 +300,7 @@ def test_half_the_true_epsilon_as_a_claim_is_refuted():
     assert broken_audit(lambda case: replace(case, claimed=half)).verdict == "refuted"
 
 
-def test_transcripts_are_never_held_beyond_a_block():
+def test_outputs_are_never_held_beyond_a_block():
     settings = Settings(trials=100_000)
     case = prepare_theorem6_audit(settings, Deployment(iterations=1, inner_steps=1))
     held = []

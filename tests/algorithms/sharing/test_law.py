@@ -98,7 +98,7 @@ def density_error(algorithm, pair, truth):
 def tilted_error(algorithm, pair):
     """Return the largest gap between a tilted sample's loss, from shifts, and that of its paths."""
     tilted = algorithm.messages().sample_tilted(pair, 0.5, 20, rng(8))
-    loss = algorithm.messages().privacy_loss(tilted.transcripts, pair)
+    loss = algorithm.messages().privacy_loss(tilted.outputs, pair)
     return float(np.abs(tilted.privacy_loss - loss).max())
 
 
@@ -110,7 +110,7 @@ def normaliser_z(algorithm, pair, truth):
 
 
 def residual_p_value(algorithm, data, truth):
-    """Return the Kolmogorov-Smirnov p-value of uniform residuals on the true transcripts."""
+    """Return the Kolmogorov-Smirnov p-value of uniform residuals on the true outputs."""
     paths = truth.messages().sample(data, 2000, rng(3))
     residuals = algorithm.messages().uniform_residuals(paths, data)
     assert residuals.shape == (2000, algorithm.steps * 2 * 5)

@@ -46,10 +46,10 @@ def exact_loss(released, old, new, epsilon):
 def test_the_privacy_loss_is_the_ratio_of_densities(loss, labels, other, epsilon):
     release, pair = LabelRelease(epsilon=epsilon, loss=loss), pair_of(labels, other)
     assert isinstance(release, HasLaw)
-    transcripts = release.sample(pair.dataset, 50, rng())
-    ours = release.privacy_loss(transcripts, pair)
+    outputs = release.sample(pair.dataset, 50, rng())
+    ours = release.privacy_loss(outputs, pair)
     old, new = (loss.encode(d.labels)[pair.index] for d in (pair.dataset, pair.neighbour))
-    exact = [exact_loss(row[pair.index], old, new, epsilon) for row in transcripts]
+    exact = [exact_loss(row[pair.index], old, new, epsilon) for row in outputs]
     np.testing.assert_allclose(ours, exact, rtol=0, atol=1e-13 * max(1, epsilon))
 
 
@@ -79,21 +79,21 @@ def test_noise_of_half_the_deviation_is_refuted(loss, labels, other):
 @EACH
 def test_the_noise_has_the_stated_deviation(loss, labels, other):
     release, data = LabelRelease(epsilon=0.5, loss=loss), pair_of(labels, other).dataset
-    transcripts = release.sample(data, 20_000, rng())
-    noise = transcripts - loss.encode(data.labels)
+    outputs = release.sample(data, 20_000, rng())
+    noise = outputs - loss.encode(data.labels)
     assert release.deviation == pytest.approx(2 * np.sqrt(2) / 0.5, rel=1e-15)
     assert noise.std() == pytest.approx(release.deviation, rel=0.03)
-    residuals = release.uniform_residuals(transcripts, data)
+    residuals = release.uniform_residuals(outputs, data)
     assert residuals.shape == (20_000, 3 * loss.outputs)
     assert stats.kstest(residuals.ravel(), "uniform").pvalue > 1e-3
-    other_scale = LabelRelease(epsilon=0.55, loss=loss).uniform_residuals(transcripts, data)
+    other_scale = LabelRelease(epsilon=0.55, loss=loss).uniform_residuals(outputs, data)
     assert stats.kstest(other_scale.ravel(), "uniform").pvalue < 1e-6
 
 
 def test_what_the_law_does_not_cover_is_refused():
     pair = pair_of([1, -1, 1], -1.0)
     release = LabelRelease(epsilon=1.0, loss=LOGISTIC)
-    with pytest.raises(InvalidArgument, match=r"transcripts: got shape \(2, 3, 2\)"):
+    with pytest.raises(InvalidArgument, match=r"outputs: got shape \(2, 3, 2\)"):
         release.privacy_loss(np.zeros((2, 3, 2)), pair)
     moved = Pair(pair.dataset, pair.dataset.with_tuple(0, 0, [9, 9, 9]), REPLACE_TUPLE)
     with pytest.raises(InvalidArgument, match="relation: got replace-tuple"):

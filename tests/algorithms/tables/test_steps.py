@@ -68,24 +68,22 @@ def test_both_have_the_same_law():
 def test_the_privacy_loss_is_the_difference_of_log_densities(classes, table):
     pair, algorithm = tuple_pair(classes, table), algorithm_of(classes)
     mechanism = algorithm.model_steps()
-    transcripts = mechanism.sample(pair.dataset, 4, rng())
-    densities = [
-        log_density(algorithm, data, transcripts) for data in (pair.dataset, pair.neighbour)
-    ]
-    loss = mechanism.privacy_loss(transcripts, pair)
+    outputs = mechanism.sample(pair.dataset, 4, rng())
+    densities = [log_density(algorithm, data, outputs) for data in (pair.dataset, pair.neighbour)]
+    loss = mechanism.privacy_loss(outputs, pair)
     np.testing.assert_allclose(loss, densities[0] - densities[1], atol=1e-9)
 
 
-def log_density(algorithm, data, transcripts):
+def log_density(algorithm, data, outputs):
     """Return the density from the server and the clients by name, without the process."""
-    (models, dual), total = algorithm.start(data, len(transcripts)), 0.0
+    (models, dual), total = algorithm.start(data, len(outputs)), 0.0
     clients, server, targets = (
         algorithm.clients(data),
         algorithm.server_side(),
         algorithm.targets(data),
     )
     ends = np.cumsum(data.widths)[:-1]
-    for k, output in enumerate(np.moveaxis(transcripts, 1, 0)):
+    for k, output in enumerate(np.moveaxis(outputs, 1, 0)):
         if k % algorithm.solver.steps == 0:
             served = server.serve(data, data.predictions(models), dual, targets)
             dual = served.dual
@@ -102,12 +100,12 @@ def log_density(algorithm, data, transcripts):
 def test_expectations_under_the_neighbour_and_residuals():
     pair, mechanism = tuple_pair(), algorithm_of().model_steps()
     assert isinstance(mechanism, Tiltable)
-    transcripts = mechanism.sample(pair.neighbour, 20_000, rng())
-    ratio = np.exp(mechanism.privacy_loss(transcripts, pair))
+    outputs = mechanism.sample(pair.neighbour, 20_000, rng())
+    ratio = np.exp(mechanism.privacy_loss(outputs, pair))
     assert abs(ratio.mean() - 1) < 5 * ratio.std() / np.sqrt(len(ratio))
-    residuals = mechanism.uniform_residuals(transcripts[:2000], pair.neighbour)
+    residuals = mechanism.uniform_residuals(outputs[:2000], pair.neighbour)
     assert stats.kstest(residuals.ravel(), "uniform").pvalue > 1e-3
-    wrong = mechanism.uniform_residuals(transcripts[:2000], pair.dataset)
+    wrong = mechanism.uniform_residuals(outputs[:2000], pair.dataset)
     assert stats.kstest(wrong.ravel(), "uniform").pvalue < 1e-6
 
 

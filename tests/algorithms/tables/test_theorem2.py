@@ -248,9 +248,9 @@ def test_a_full_batch_is_the_gaussian_law():
     released, pair = batches()
     solver = replace(released.algorithm.solver, sampling_ratio=1.0)
     full = BatchSteps(replace(released.algorithm, solver=solver))
-    transcripts = full.sample(pair.dataset, 50, default_rng(0))
-    gaussian = full.algorithm.model_steps().privacy_loss(transcripts, pair)
-    np.testing.assert_allclose(full.privacy_loss(transcripts, pair), gaussian, rtol=1e-8)
+    outputs = full.sample(pair.dataset, 50, default_rng(0))
+    gaussian = full.algorithm.model_steps().privacy_loss(outputs, pair)
+    np.testing.assert_allclose(full.privacy_loss(outputs, pair), gaussian, rtol=1e-8)
 
 
 @pytest.mark.slow

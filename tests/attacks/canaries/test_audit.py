@@ -174,14 +174,14 @@ def test_the_likelihood_score_is_the_exact_ratio_for_orthogonal_canaries(partner
     canaries = orthogonal_canaries(data, 40, rng, partner)
     algorithm = calibrate_multistep(10.0, DELTA, 10, loss=loss)
     coins = draw_coins(40, rng)
-    transcript = algorithm.inner().sample(canaries.insert(data, coins), 1, rng)
-    scores = Likelihood(algorithm, data)(transcript[0], canaries)
+    output = algorithm.inner().sample(canaries.insert(data, coins), 1, rng)
+    scores = Likelihood(algorithm, data)(output[0], canaries)
     for number in (0, 11, 39):
         one, other = coins.copy(), coins.copy()
         one[number], other[number] = 1, -1
         relation = REPLACE_LABEL if partner == "flipped" else REPLACE_RECORD
         pair = Pair(canaries.insert(data, one), canaries.insert(data, other), relation)
-        exact = algorithm.inner().privacy_loss(transcript, pair)[0]
+        exact = algorithm.inner().privacy_loss(output, pair)[0]
         assert scores[number] == pytest.approx(exact, rel=1e-6, abs=1e-9)
 
 
@@ -201,7 +201,7 @@ def test_every_view_has_a_score_and_the_closest_view_certifies_most(data, rng):
 
 def test_the_score_of_another_view_is_refused(data, rng):
     algorithm, canaries = calibrate_multistep(1.0, DELTA, 10), orthogonal_canaries(data, 20, rng)
-    with pytest.raises(InvalidArgument, match="transcript"):
+    with pytest.raises(InvalidArgument, match="output"):
         audit(algorithm, data, canaries, rng, algorithm.broadcast(), plans=(10,))
 
 

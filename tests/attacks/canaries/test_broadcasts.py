@@ -128,9 +128,9 @@ def test_a_run_without_the_canaries_certifies_nothing(data):
     assert max(lower) < 0.7
 
 
-def test_the_transcript_of_another_view_is_refused(data):
+def test_the_output_of_another_view_is_refused(data):
     rng = default_rng(0)
     algorithm, canaries = calibrate_multistep(1.0, DELTA, NODES), orthogonal_canaries(data, 20, rng)
     _, inner, _ = run_of(algorithm, data, canaries, rng)
-    with pytest.raises(InvalidArgument, match=r"^transcript: got 50 broadcasts"):
+    with pytest.raises(InvalidArgument, match=r"^output: got 50 broadcasts"):
         BroadcastLikelihood(algorithm, data)(inner, canaries)

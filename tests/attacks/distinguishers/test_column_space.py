@@ -142,15 +142,15 @@ def test_a_message_of_zeros_tells_nothing(pair, rng):
 @pytest.mark.parametrize(
     ("shape", "party"), [((2, 3, 4), 0), ((2, 1, 1, 4), 1), ((2, 1, 1, 3), 0), ((2, 4), None)]
 )
-def test_transcripts_without_messages_are_refused(shape, party):
-    with pytest.raises(InvalidArgument, match="transcripts: got shape") as caught:
+def test_outputs_without_messages_are_refused(shape, party):
+    with pytest.raises(InvalidArgument, match="outputs: got shape") as caught:
         messages_of(np.zeros(shape), party, 4)
     assert "\n" not in str(caught.value)
 
 
 def test_models_are_no_messages(pair, rng):
     seen = sharing(ParameterNoise(1.0)).models()
-    with pytest.raises(InvalidArgument, match="transcripts"):
+    with pytest.raises(InvalidArgument, match="outputs"):
         scores(seen, pair, 2, rng)
 
 

@@ -156,6 +156,6 @@ def test_sides_that_are_all_single_values_have_no_bins():
     assert found(np.array([0.0, 1.0])) == pytest.approx([math.log(90.5 / 10.5)] * np.array([1, -1]))
 
 
-def test_transcripts_are_rows_of_floats():
+def test_outputs_are_rows_of_floats():
     rows = counting.flatten_outputs(np.arange(12).reshape(2, 3, 2))
     assert (rows.dtype, rows[1].tolist()) == (np.float64, [6.0, 7.0, 8.0, 9.0, 10.0, 11.0])

@@ -1,4 +1,4 @@
-"""Counting as an attack: against known answers, on every shape of transcript, and its refusals."""
+"""Counting as an attack: against known answers, on every shape of output, and its refusals."""
 
 import pickle
 
@@ -14,7 +14,7 @@ from dpaudit.estimation.event import choose_event, event_bound
 
 
 def certified(answer, fit_attack, trials, seed, alpha=0.05):
-    """Return what an attack certifies: it learns, a threshold is set, fresh transcripts count."""
+    """Return what an attack certifies: it learns, a threshold is set, fresh outputs count."""
     rng, pair = default_rng([seed, trials]), answer.pair
 
     def draw(count):

@@ -1,4 +1,4 @@
-"""The learned distinguisher: against known answers, on every shape of transcript, and by chance."""
+"""The learned distinguisher: against known answers, on every shape of output, and by chance."""
 
 import pickle
 
@@ -23,7 +23,7 @@ from dpaudit.estimation.event import choose_event, event_bound
 
 
 def certified(answer, fit_attack, trials, seed, alpha=0.05):
-    """Return what an attack certifies: it learns, a threshold is set, fresh transcripts count."""
+    """Return what an attack certifies: it learns, a threshold is set, fresh outputs count."""
     rng, pair = default_rng([seed, trials]), answer.pair
 
     def draw(count):
@@ -120,13 +120,13 @@ def test_every_shape_has_a_score_that_pickles_and_that_a_seed_decides(draw):
     np.testing.assert_allclose(np.concatenate([score(fresh[:7]), score(fresh[7:])]), values)
 
 
-def test_bad_transcripts_are_refused():
+def test_bad_outputs_are_refused():
     good = np.zeros((30, 2))
     for bad in (np.full((30, 2), np.nan), np.full((30, 2), np.inf), good[:5]):
         with pytest.raises(InvalidArgument, match=r"^on_dataset: "):
             fit(None, None, bad, good, default_rng(0))
     score = fit(None, None, good, good + 1, default_rng(0))
-    with pytest.raises(InvalidArgument, match=r"^transcripts: got shape \(3, 1\)"):
+    with pytest.raises(InvalidArgument, match=r"^outputs: got shape \(3, 1\)"):
         score(np.zeros((3, 1)))
 
 
@@ -137,8 +137,8 @@ def test_a_drift_in_an_autoregression_is_seen_in_few_features():
         state = 0.9 * state + rng.standard_normal((2000, 2)) * 5
         state[:, 0] += labels
         walks.append(state)
-    transcripts = np.stack(walks, axis=1)
-    sums = fit_drift(transcripts, labels)(transcripts)[:, 0]
+    outputs = np.stack(walks, axis=1)
+    sums = fit_drift(outputs, labels)(outputs)[:, 0]
     apart = (sums[labels == 1].mean() - sums[labels == 0].mean()) / sums[labels == 0].std()
     assert apart == pytest.approx(np.sqrt(30) / 5, rel=0.15)
 
@@ -188,7 +188,7 @@ def test_what_is_no_classifier_and_unknown_features_are_refused(classifier, feat
         with_classifier(classifier, features)
 
 
-def test_features_that_transcripts_do_not_have_are_named():
+def test_features_that_outputs_do_not_have_are_named():
     rng = default_rng(0)
     p, q = rng.normal(1, 1, 100), rng.normal(0, 1, 100)  # one number each: no time
     with pytest.raises(InvalidArgument, match=r"^features: "):

@@ -69,14 +69,14 @@ def records(seed=0):
     return Dataset(features, labels, node_sizes=(RECORDS,) * NODES)
 
 
-def transcript(algorithm, data, seed=1):
+def output(algorithm, data, seed=1):
     return algorithm.penalty_perturbation().sample(data, 1, default_rng(seed))
 
 
 def seen(algorithm, data, missing=1, seed=1):
     """Return the conditions and the missing records of NODE, its first ones."""
     signed = data.signed_records[data.rows_of(NODE)]
-    broadcasts = transcript(algorithm, data, seed)[0]
+    broadcasts = output(algorithm, data, seed)[0]
     conditions = build_stationarity_conditions(
         algorithm, broadcasts, NODE, signed[missing:], missing
     )
@@ -93,7 +93,7 @@ def test_with_the_true_records_the_conditions_give_the_noise(algorithm, missing)
     conditions, wanted = seen(algorithm, data, missing)
     noise = conditions.moves - conditions.shares[:, None] * conditions.gradient(wanted)
     signed = data.signed_records[data.rows_of(NODE)]
-    for state, broadcast in replay(algorithm, transcript(algorithm, data), data):
+    for state, broadcast in replay(algorithm, output(algorithm, data), data):
         t = state.iteration
         problem = algorithm.problem(data, t, NODE)
         pull = algorithm.pull(state)[:, NODE]
@@ -111,7 +111,7 @@ def test_without_noise_the_conditions_give_none():
 
 def test_nothing_but_the_shares_looks_at_the_penalties():
     data, algorithm = records(), algorithm_of()
-    broadcasts = transcript(algorithm, data)[0]
+    broadcasts = output(algorithm, data)[0]
     others = data.signed_records[data.rows_of(NODE)][1:]
     true = build_stationarity_conditions(algorithm, broadcasts, NODE, others).private()
     other = build_stationarity_conditions(
@@ -150,7 +150,7 @@ def test_with_known_penalties_it_is_the_law_of_the_algorithm(algorithm, seed):
     other = into_ball(rng.standard_normal((1, FEATURES)))
     pair = Pair(data, data.with_record(row, other[0], 1.0), REPLACE_RECORD)
     mechanism = algorithm.penalty_perturbation()
-    loss = mechanism.privacy_loss(transcript(algorithm, data), pair)[0]
+    loss = mechanism.privacy_loss(output(algorithm, data), pair)[0]
     conditions, wanted = seen(algorithm, data)
     objective = objective_of(conditions, KNOWN)
     assert objective(other)[0] - objective(wanted)[0] == pytest.approx(loss, rel=1e-7, abs=1e-9)

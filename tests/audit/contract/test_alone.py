@@ -217,7 +217,7 @@ def test_a_bet_that_refutes_is_checked_on_what_is_drawn_alone(bet):
     assert bet is None or bet.asked == [("the divergence of outputs drawn alone", scores)]
 
 
-def test_transcripts_beside_scores_are_those_of_the_same_first_calls():
+def test_outputs_beside_scores_are_those_of_the_same_first_calls():
     pair = Pair(np.zeros(3), np.array([0.0, 0.0, 1.0]), REPLACE_RECORD)
     drawer = Drawer(Laplace(), pair, Executor(), seed=5, unit=1)
     scored, whole = drawer.alone_beside(first_entry, 6, 4, "beside", ProcessGrid(3, 2))
@@ -240,5 +240,5 @@ class Laplace:
         return dataset + rng.laplace(size=(trials, len(dataset)))
 
 
-def first_entry(transcripts):
-    return transcripts[:, 0]
+def first_entry(outputs):
+    return outputs[:, 0]

@@ -223,7 +223,7 @@ def test_attacks_learn_and_thresholds_are_set_on_half_as_many_as_certify(
 
     monkeypatch.setattr(black_box, "_choose_best_event", best)
     monkeypatch.setattr(black_box, "_to_try", lambda *given: "attacks")
-    drawer = SimpleNamespace(sparing=False, mechanism=None, transcripts=lambda *given: np.zeros(1))
+    drawer = SimpleNamespace(sparing=False, mechanism=None, outputs=lambda *given: np.zeros(1))
     found = black_box.chosen_event(case_of(), drawer, trials, ALPHA, None)
     half = max(trials // 2, 100)
     assert asked[-1] == ((half, half), "", (trials, ALPHA))
@@ -231,7 +231,7 @@ def test_attacks_learn_and_thresholds_are_set_on_half_as_many_as_certify(
     if pilot is not None:
         assert asked[0][0] == (pilot, pilot)
         assert found.counts["pilot, per dataset"] == 2 * pilot
-    large = SimpleNamespace(sparing=False, mechanism=None, transcripts=lambda *_: np.zeros(2**20))
+    large = SimpleNamespace(sparing=False, mechanism=None, outputs=lambda *_: np.zeros(2**20))
     black_box.chosen_event(case_of(), large, 6000, ALPHA, None)
     assert asked[-1][0] == (50, 3000)
 
@@ -367,7 +367,7 @@ def test_bets_on_nothing_are_broken(monkeypatch):
     assert output_parts.of_bets_on_nothing(refuting, None) is refuting
 
 
-def test_a_bound_that_one_transcript_passes_is_refused():
+def test_a_bound_that_one_output_passes_is_refused():
     require_bound(None, np.array([0.0, 1.0]), 1.0)
     require_bound(None, np.array([0.0, 1.0 + 1e-9]), 1.0)
     with pytest.raises(MechanismError, match="log_mgf_bounds returned 1, expected at least"):

@@ -237,11 +237,11 @@ class Digits:
 def drawer_in_digits(law, size):
     drawn = []
 
-    def transcripts(side, count, purpose):
+    def outputs(side, count, purpose):
         drawn.append((side, count))
         return np.full((count, size), 1.0 if side is Side.NEIGHBOUR else -1.0)
 
-    return SimpleNamespace(mechanism=law, pair=PAIR, transcripts=transcripts), drawn
+    return SimpleNamespace(mechanism=law, pair=PAIR, outputs=outputs), drawn
 
 
 def test_losses_of_both_sides_are_computed_in_digits():
@@ -252,7 +252,7 @@ def test_losses_of_both_sides_are_computed_in_digits():
     drawer, _ = drawer_in_digits(Digits(1e-3), 3)
     (check,) = law_checks.digits_checks(drawer)
     assert not check.passed
-    assert "32 transcripts" in check.evidence
+    assert "32 outputs" in check.evidence
 
 
 def test_of_long_outputs_fewer_are_computed_in_digits_and_of_longer_ones_none():

@@ -83,7 +83,7 @@ class Law:
 
     def sample_tilted(self, pair, tilt, trials, rng):
         self.tilts.append((pair is PAIR or float(pair.dataset[0]) == 0.0, tilt, trials))
-        return SimpleNamespace(transcripts=np.minimum(tilt * rng.random((trials, 1)), 50.0))
+        return SimpleNamespace(outputs=np.minimum(tilt * rng.random((trials, 1)), 50.0))
 
     def privacy_loss(self, outputs, pair):
         sign = 1.0 if float(pair.dataset[0]) == 0.0 else 0.25
@@ -175,9 +175,9 @@ class Lawful:
 
     def sample(self, dataset, trials, rng): ...
 
-    def privacy_loss(self, transcripts, pair): ...
+    def privacy_loss(self, outputs, pair): ...
 
-    def uniform_residuals(self, transcripts, dataset): ...
+    def uniform_residuals(self, outputs, dataset): ...
 
 
 class Enclosing(Lawful):

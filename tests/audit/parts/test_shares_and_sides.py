@@ -323,11 +323,11 @@ def test_scores_are_rounded_to_a_step_of_both_datasets():
 def test_a_witness_is_counted_on_runs_that_chose_nothing(monkeypatch):
     handed = []
 
-    def transcripts(side, runs, purpose):
+    def outputs(side, runs, purpose):
         return np.full((runs, 1), float(side is Side.DATASET) + 10 * purpose.endswith("counting"))
 
     mechanism = SimpleNamespace(layout=SimpleNamespace(columns=[SimpleNamespace(path="output")]))
-    drawer = SimpleNamespace(mechanism=mechanism, transcripts=transcripts)
+    drawer = SimpleNamespace(mechanism=mechanism, outputs=outputs)
     monkeypatch.setattr(witness, "is_observed", lambda _: True)
     monkeypatch.setattr(witness.Features, "of", lambda *_: lambda one: one)
     monkeypatch.setattr(
@@ -368,11 +368,11 @@ def test_a_layout_is_of_the_outputs_of_every_candidate(monkeypatch):
 
 @pytest.mark.parametrize(("values", "few"), [(49, True), (50, False)])
 def test_outputs_of_both_datasets_are_few_values_or_are_not(values, few):
-    def transcripts(side, trials, purpose):
+    def outputs(side, trials, purpose):
         varied = np.arange(float(trials)) % values + 1
         return (varied if side is Side.NEIGHBOUR else np.zeros(trials))[:, None]
 
-    drawer = SimpleNamespace(sparing=False, unit=2, transcripts=transcripts)
+    drawer = SimpleNamespace(sparing=False, unit=2, outputs=outputs)
     assert learned_scores._few_values(drawer, "") is few
     assert not learned_scores._few_values(SimpleNamespace(sparing=True), "")
 

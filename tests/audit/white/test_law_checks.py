@@ -17,8 +17,8 @@ from .steps import FixedGaussian, evidence, gaussian, norm_steps, unit_pair
 class OtherDigits(ExponentialNormSteps):
     """Its loss, and what other code says of it, differ a little."""
 
-    def loss_in_digits(self, transcript, pair, digits=50):
-        return super().loss_in_digits(transcript, pair, digits) + 1e-4
+    def loss_in_digits(self, output, pair, digits=50):
+        return super().loss_in_digits(output, pair, digits) + 1e-4
 
 
 def failed(found):
@@ -131,7 +131,7 @@ def test_losses_in_digits_are_those_of_each_output_from_one_replay(law, monkeypa
     assert len(set(alone)) == 6
 
 
-def test_a_bound_that_a_single_transcript_passes_is_none():
+def test_a_bound_that_a_single_output_passes_is_none():
     """However small all the others are."""
     moments = np.r_[np.full(999, -5.0), 0.5]
     require_bound(object(), moments, 0.5)

@@ -140,7 +140,7 @@ class HalvedNoise(ExponentialNormSteps):
 
 
 class WrongNormaliser(ExponentialNormSteps):
-    """Weighs tilted transcripts by too much, and gives no bound that would betray it."""
+    """Weighs tilted outputs by too much, and gives no bound that would betray it."""
 
     def sample_tilted(self, pair, tilt, trials, rng):
         sample = super().sample_tilted(pair, tilt, trials, rng)
@@ -159,8 +159,8 @@ class WrongBound(WrongNormaliser):
 class Swapped(ExponentialNormSteps):
     """Its loss is that of the other direction."""
 
-    def privacy_loss(self, transcripts, pair):
-        return -super().privacy_loss(transcripts, pair)
+    def privacy_loss(self, outputs, pair):
+        return -super().privacy_loss(outputs, pair)
 
     def sample_tilted(self, pair, tilt, trials, rng):
         sample = super().sample_tilted(pair, tilt, trials, rng)
@@ -188,8 +188,8 @@ class Short(FixedNorm):
         (HalvedNoise(FixedNorm(10, 0.5)), "noise residuals"),
         (WrongNormaliser(FixedNorm(10, 0.5)), "weights"),
         (Swapped(FixedNorm(10, 0.5)), "likelihood ratio"),
-        (ExponentialNormSteps(Backwards(10, 0.5)), "loss of transcripts"),
-        (ExponentialNormSteps(Short(10, 0.5)), "loss of transcripts"),
+        (ExponentialNormSteps(Backwards(10, 0.5)), "loss of outputs"),
+        (ExponentialNormSteps(Short(10, 0.5)), "loss of outputs"),
     ],
     ids=["halved noise", "wrong normaliser", "swapped", "backwards", "short shift"],
 )
@@ -223,5 +223,5 @@ def test_a_rate_that_is_no_rate_is_refused():
     for rate in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(InvalidArgument, match="noise rate"):
             norm_steps(2, rate).sample(unit_pair(3).dataset, 2, np.random.default_rng(0))
-    with pytest.raises(InvalidArgument, match="transcripts"):
+    with pytest.raises(InvalidArgument, match="outputs"):
         norm_steps(2, 1.0).privacy_loss(np.zeros((5, 3, 3)), unit_pair(3))

@@ -93,8 +93,8 @@ def test_further_neighbours_are_searched():
 class Forged(ExponentialNormSteps):
     """Its double-precision loss is 1% too large, in both of its ways."""
 
-    def privacy_loss(self, transcripts, pair):
-        return 1.01 * super().privacy_loss(transcripts, pair)
+    def privacy_loss(self, outputs, pair):
+        return 1.01 * super().privacy_loss(outputs, pair)
 
     def sample_tilted(self, pair, tilt, trials, rng):
         sample = super().sample_tilted(pair, tilt, trials, rng)
@@ -117,11 +117,11 @@ class NoDigits:
     def sample(self, dataset, trials, rng):
         return self.inner.sample(dataset, trials, rng)
 
-    def privacy_loss(self, transcripts, pair):
-        return self.inner.privacy_loss(transcripts, pair)
+    def privacy_loss(self, outputs, pair):
+        return self.inner.privacy_loss(outputs, pair)
 
-    def uniform_residuals(self, transcripts, dataset):
-        return self.inner.uniform_residuals(transcripts, dataset)
+    def uniform_residuals(self, outputs, dataset):
+        return self.inner.uniform_residuals(outputs, dataset)
 
     def sample_tilted(self, pair, tilt, trials, rng):
         return self.inner.sample_tilted(pair, tilt, trials, rng)
@@ -153,10 +153,10 @@ class Cancels(NoDigits):
 
     said: Callable[[int], Any]
 
-    def privacy_loss(self, transcripts, pair):
-        return np.full(len(transcripts), 2.0)
+    def privacy_loss(self, outputs, pair):
+        return np.full(len(outputs), 2.0)
 
-    def loss_in_digits(self, transcript, pair, digits=50):
+    def loss_in_digits(self, output, pair, digits=50):
         return self.said(digits)
 
 
@@ -210,8 +210,8 @@ def test_digits_that_take_longer_than_a_minute_refute_nothing(monkeypatch):
 
 
 class InDigits(NoDigits):
-    def loss_in_digits(self, transcript, pair, digits=50):
-        return self.inner.loss_in_digits(transcript, pair, digits)
+    def loss_in_digits(self, output, pair, digits=50):
+        return self.inner.loss_in_digits(output, pair, digits)
 
 
 def test_a_refutation_by_digits_says_that_they_have_no_bound():
@@ -230,7 +230,7 @@ class Says(NoDigits):
 
     said: tuple[float, float]
 
-    def loss_bounds(self, transcript, pair):
+    def loss_bounds(self, output, pair):
         return self.said
 
 

@@ -18,7 +18,7 @@ def epsilon(scale):
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
 def test_five_percent_less_noise_is_refuted_and_the_nominal_noise_is_not(scale):
-    """The claim is exact for the nominal scale; ten thousand transcripts tell the two apart."""
+    """The claim is exact for the nominal scale; ten thousand outputs tell the two apart."""
     claimed = epsilon(scale)
     less = evidence(gaussian(0.95 * scale), unit_pair(1), DELTA, 10_000)
     nominal = evidence(gaussian(scale), unit_pair(1), DELTA, 10_000)
@@ -28,7 +28,7 @@ def test_five_percent_less_noise_is_refuted_and_the_nominal_noise_is_not(scale):
     assert nominal.lower <= claimed <= nominal.upper
 
 
-def test_one_thousand_transcripts_are_enough():
+def test_one_thousand_outputs_are_enough():
     less = evidence(gaussian(0.95), unit_pair(1), DELTA, 1000)
     nominal = evidence(gaussian(1.0), unit_pair(1), DELTA, 1000)
     assert less.trusted
@@ -49,7 +49,7 @@ def test_the_lower_end_is_as_close_as_is_promised(mu, delta):
 @pytest.mark.slow
 @pytest.mark.parametrize("delta", [1e-5, 1e-10])
 @pytest.mark.parametrize("mu", [0.5, 1.0, 3.0])
-def test_a_hundred_thousand_transcripts_give_half_a_percent(mu, delta):
+def test_a_hundred_thousand_outputs_give_half_a_percent(mu, delta):
     truth = closed_form.epsilon_at(mu, math.log(delta))
     found = evidence(gaussian(1 / mu), unit_pair(1), delta, 100_000)
     assert 0.995 * truth < found.lower <= truth

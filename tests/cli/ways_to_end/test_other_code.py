@@ -38,7 +38,7 @@ IMPORTED = {
         "def", r"error: .*\(SyntaxError: .* in .*ways_to_end_\d+\.py, line \d+\)",
     ),
 }  # fmt: skip
-# What a mechanism raises as transcripts are drawn.
+# What a mechanism raises as outputs are drawn.
 RAISED = {
     "an_exception_that_is_no_error": (
         "Leave('gone')", rf"error: .*raised Leave: {HIDDEN} {IN_THEIRS}.*",
