@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dpaudit.faults.catalogue import Fault
 
 _INTRODUCTION = """\
-A finding carries one of these codes where its evidence decides the kind, and none where it does
-not: at the terminal, in reports and replays (`fault`), SARIF (`ruleId`), JUnit, annotations and the
-failures of pytest. A code stays for ever. `dpaudit explain DPA001` shows the essentials at the
+If the evidence for a finding decides its kind, the finding carries one of these codes: at the
+terminal, in reports and replays (`fault`), SARIF (`ruleId`), JUnit, annotations and the failures of
+pytest. The meaning of a code never changes. `dpaudit explain DPA001` shows the essentials at the
 terminal; with `DPAUDIT_DOCS=https://...` findings link to the pages of a site that you host."""
 
 
