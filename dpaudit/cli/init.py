@@ -59,14 +59,14 @@ def init(
     made = FirstFiles(folder=into, ci=ci, epsilon=claimed, tried=tried)
     for path in made.write():
         streams.write_result_text(one_line(str(path)))
-    audited = ", ".join(made.audited) or "an example, as no function was found that runs"
-    streams.write_result_text(f"Audited at first: {one_line(audited)}.")
+    audited = ", ".join(made.audited) or "an example, because no function was found that runs"
+    streams.write_result_text(f"The files audit: {one_line(audited)}.")
     for one in tried:
         if one.why is not None:
             streams.write_result_text(f"Not yet: {one_line(one.function.reference)}: {one.why}")
     here = "" if into == Path() else f"cd {one_line(str(into))} && "
     streams.write_result_text(
-        f"Next: {here}dpaudit audit privacy.toml, then the records and epsilon in it."
+        f"Next: {here}dpaudit audit privacy.toml, then put your records and epsilon into it."
     )
 
 
