@@ -13,15 +13,16 @@ _ABOUT = (
     "",
     "Made by `make checkdp`. Do not edit it.",
     "",
-    "CheckDP (Wang, Ding, Kifer and Zhang, CCS 2020) proves programs of a small language of its",
-    "own, or finds a counterexample. These are its programs in plain numpy, written anew in",
-    "`examples/checkdp.py`: eight keep the epsilon that they claim, nine do not. Which they are is",
-    "from the literature; where it leaves a number open, ours is large enough for six or eight",
-    "answers to show what is wrong, so times are no comparison with CheckDP's.",
+    "CheckDP (Wang, Ding, Kifer and Zhang, CCS 2020) proves programs in a small language of its",
+    "own, or finds a counterexample. `examples/checkdp.py` has these programs in plain numpy:",
+    "eight keep the epsilon that they claim, nine do not. The literature says which ones. Where it",
+    "leaves a number open, we chose one that is large enough for six or eight answers to show the",
+    "error, so our times cannot be compared with CheckDP's.",
     "",
-    "Every claim is first to be proved of the code. What is not proved is audited, given domain",
-    "and claim, and neither a dataset nor the label. All answers may move by 1, in directions of",
-    "their own; those of MonotoneSVT in one direction; of sums one number is replaced.",
+    "dpaudit first tries to prove each claim from the code. If it finds no proof, it audits the",
+    "program. It gets the domain and the claim, but no dataset and no label. Between neighbours,",
+    "every answer may move by 1, each in its own direction; the answers of MonotoneSVT all move in",
+    "the same direction; for sums, one number is replaced.",
     "",
 )
 
@@ -32,9 +33,9 @@ def written(found: Found) -> str:
     right, wrong = ([r for r in rows if r["proof"]["is_right"] is of] for of in (True, False))
     lines = [
         *_ABOUT,
-        f"Proved are {_count(right, 'proved')} of the {len(right)} right ones and",
-        f"{_count(wrong, 'proved')} of the wrong; refuted are {_count(wrong, 'refuted')} of the",
-        f"{len(wrong)} wrong ones and {_count(right, 'refuted')} of the right.",
+        f"Of the {len(right)} right programs, {_count(right, 'proved')} are proved and",
+        f"{_count(right, 'refuted')} refuted; of the {len(wrong)} wrong ones,",
+        f"{_count(wrong, 'refuted')} are refuted and {_count(wrong, 'proved')} proved.",
         "",
         *_table(rows),
         *_faults(wrong),
@@ -69,7 +70,7 @@ def _table(rows: Sequence[Found]) -> Iterator[str]:
 
 
 def _faults(rows: Sequence[Found]) -> Iterator[str]:
-    yield from ("What is wrong with the nine:", "")
+    yield from ("Errors of the nine wrong programs:", "")
     yield from (f"* {row['proof']['name']}: {row['proof']['note']}." for row in rows)
     yield ""
 
@@ -77,9 +78,10 @@ def _faults(rows: Sequence[Found]) -> Iterator[str]:
 def _how(found: Found) -> Iterator[str]:
     options = found["options"]
     yield from (
-        f"An audit has {options['trials']} outputs a side; right claims are audited at a",
-        f"confidence of {options['confidence_true']:g}, wrong ones at",
-        f"{options['confidence_false']:g}. What is not refuted is not thereby proved. On",
+        f"An audit draws {options['trials']} outputs on each dataset, at a confidence of",
+        f"{options['confidence_true']:g} for right claims and",
+        f"{options['confidence_false']:g} for wrong ones.",
+        "A claim that is not refuted is not thereby proved. Measured on",
         f"{found['machine']}.",
         "",
     )

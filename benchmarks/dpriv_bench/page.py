@@ -13,18 +13,19 @@ _ABOUT = (
     "",
     "Made by `make dpriv-bench`. Do not edit it.",
     "",
-    "DPriv-Bench (arXiv 2604.15851) asks language models whether mechanisms keep what is claimed",
-    "of them. Its first category is 49 statistics of numbers in [0, 1] times mechanisms, each with",
-    "a claim that holds and one that does not; neighbours differ in one number, which is replaced.",
-    "Here every claim is first to be proved of the code, for all data. What is not proved is",
-    "audited. Both are told the domain and the claim, and neither a dataset nor the label:",
+    "DPriv-Bench (arXiv 2604.15851) asks language models whether mechanisms keep their claims. Its",
+    "first category combines 49 statistics of numbers in [0, 1] with each of several mechanisms;",
+    "each combination has a claim that holds and one that does not. Neighbours differ in one",
+    "number, which is replaced. dpaudit first tries to prove each claim from the code, for all",
+    "data. If it finds no proof, it audits the mechanism. Proof and audit get the domain and the",
+    "claim, but no dataset and no label:",
     "",
     "```python",
     "import dpaudit",
     "",
     "",
     "def release(data, rng):",
-    '    """The sum of the steps moves by 2, and gets the noise of a sensitivity of 1."""',
+    '    """The sum of the steps moves by 2, but its noise is that of a sensitivity of 1."""',
     "    return abs(data[1:] - data[:-1]).sum() + rng.laplace(scale=1.0)",
     "",
     "",
@@ -33,7 +34,7 @@ _ABOUT = (
     "```",
     "",
     "Its second category asks whether statements of theorems and algorithms are true. We do not",
-    "have its text, and count none of it.",
+    "have its text, so we count none of it.",
     "",
 )
 
@@ -76,17 +77,19 @@ def _how(found: Found) -> Iterator[str]:
     true, false = (options[f"confidence_{label}"] for label in ("true", "false"))
     where = "in processes of their own" if options["isolated"] else "in the process of the audit"
     yield from (
-        f"There are {RECORDS} records, epsilon is {EPSILON:g}, beta {BETA:g} and rho {RHO:g}; a",
-        f"side has {options['trials']} outputs, of what chooses one of {ITEMS} items",
-        f"{options['choice_trials']}. Claims labelled true are audited at a confidence of",
-        f"{true:g}, those labelled false at {false:g}; in nothing else does an audit depend on",
-        f"the label. The mechanisms run {where}: they draw from their",
-        "generator alone and keep nothing, and what refutes is drawn again in other processes.",
-        f"All have seed {options['seed']}, so that statistics alike certify the same. What is",
-        "not refuted is not thereby proved.",
+        f"There are {RECORDS} records; epsilon is {EPSILON:g}, beta {BETA:g} and rho {RHO:g}.",
+        f"An audit draws {options['trials']} outputs on each dataset, and",
+        f"{options['choice_trials']} if the mechanism chooses one of {ITEMS} items. Its confidence",
+        f"is {true:g} for claims labelled true and {false:g} for those labelled false; nothing",
+        f"else in an audit depends on the label. The mechanisms run {where}:",
+        "they draw from their generator alone and keep nothing, and the outputs that refute a",
+        f"claim are drawn again in other processes. All audits have seed {options['seed']}, so",
+        "statistics that move alike get the same bound. A claim that is not refuted is not thereby",
+        "proved.",
         *([f"The audits are those of a run of {found['audited']}."] if found["audited"] else []),
         "",
-        f"On {found['machine']}; CPU s are of all processes, beside whatever else the machine did.",
+        f"Measured on {found['machine']}. *CPU s* are the CPU seconds of all processes, on a",
+        "machine that may have done other work.",
         "",
     )
 
@@ -148,7 +151,7 @@ def _lines_of(rows: Sequence[Found]) -> Iterator[str]:
         found.setdefault(_end(row), []).append(which)
     yield from ("## Where a proof stops", "")
     yield from (f"* {escaped(end)}: {', '.join(which)}." for end, which in found.items())
-    yield from ([] if found else ["Nowhere: what is not proved is refuted."])
+    yield from ([] if found else ["Nowhere: every claim that is not proved is refuted."])
     yield ""
 
 
@@ -168,9 +171,9 @@ def _variants(rows: Sequence[Found]) -> Iterator[str]:
     yield from (
         "## Where a label depends on more than the question says",
         "",
-        f"Of {RECORDS} records every claimed sensitivity is the true one. In these cases it is",
-        "at least twice the true one, so that half the noise is enough: what is labelled false",
-        "holds, and an audit must not refute it.",
+        f"With {RECORDS} records, every claimed sensitivity is the true one. In the cases below,",
+        "it is at least twice the true one, so half of the noise is enough: the claim that is",
+        "labelled false holds, and an audit must not refute it.",
         "",
         "| mechanism | statistic | n | verdict | proved | certified | because |",
         "|---|---|---:|---|---:|---:|---|",
@@ -193,9 +196,10 @@ def _tables(rows: Mapping[str, Sequence[Found]]) -> Iterator[str]:
     yield from (
         "## Every question",
         "",
-        "Of the claim labelled true, then of the one labelled false: at most what is proved, or at",
-        "least what is certified, **bold** where it refutes. Of a Gaussian by GDP it is beta, by",
-        "zCDP rho, else epsilon.",
+        "For each mechanism, the first column is for the claim labelled true and the second for",
+        "the one labelled false: the proved upper bound (≤), or the certified lower bound (≥),",
+        "which is **bold** if it refutes the claim. The bounds are on beta for *Gaussian, GDP*, on",
+        "rho for *Gaussian, zCDP*, and on epsilon otherwise.",
         "",
     )
     names = [MECHANISMS[name].name for name in rows]

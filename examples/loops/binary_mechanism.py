@@ -1,8 +1,9 @@
 """The binary mechanism: running counts of eight events from a tree of noisy counts.
 
 Guarantee: epsilon = 1 at delta = 0 for one event changed. The first event is part of four counts of
-the tree, each with Laplace noise of scale 4: 4 * 1/4, in closed form, which this pair meets. The
-running counts determine those of the tree. The false claim is that an event is part of one: 0.25.
+the tree, each with Laplace noise of scale 4: 4 * 1/4, in closed form, which this pair attains. The
+running counts determine the counts of the tree. The false claim is that an event is part of only
+one count: 0.25.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 
 Guarantee: mu = 2 * sqrt(4) / 4 = 1, which is epsilon = 4.3772 at delta = 1e-5, for one record
 replaced. Clipped gradients are at most 2 apart, as on this pair after every history; the first one
-is part of four sums of the tree, each with noise of scale 4. The mu is a closed form, its epsilon
-from 50-digit arithmetic. The false claim is that a gradient is part of one sum: 1.9931.
+is part of four sums of the tree, each with noise of scale 4. The mu is a closed form, and its
+epsilon is from 50-digit arithmetic. The false claim is that a gradient is part of one sum: 1.9931.
 """
 
 import numpy as np

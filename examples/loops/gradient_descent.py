@@ -2,8 +2,9 @@
 
 Guarantee: mu = sqrt(10) * (2/4) / 2 = 0.7906, which is epsilon = 3.3415 at delta = 1e-5, for one of
 four records replaced. Two clipped gradients are at most 2 apart, as on this pair after every
-history, and their means 2/4. The mu is a closed form, its epsilon from 50-digit arithmetic. The
-false claim takes the norm of one clipped gradient, 1, for the distance of two: 1.5347.
+history, so their means are 2/4 apart. The mu is a closed form, its epsilon is from 50-digit
+arithmetic. The false claim takes the norm of one clipped gradient, 1, for the distance between two:
+1.5347.
 """
 
 import numpy as np

@@ -1,9 +1,10 @@
 """k-means: three rounds of two centres on a line, from noisy counts and noisy sums.
 
 Guarantee: mu = sqrt(3 * 2) / 5 = 0.4899, which is epsilon = 1.9482 at delta = 1e-5, for one record
-of [-1, 1] added or removed. In each round it moves one count by 1 and one sum by at most 1, as on
-this pair, in whichever cluster it is, and both have noise of scale 5. The mu is a closed form, its
-epsilon from 50-digit arithmetic. The false claim is that counts need no budget: 1.3263.
+in [-1, 1] added or removed. In each round the record moves one count by 1 and one sum by at most 1,
+as on this pair, whichever cluster it is in, and both have noise of scale 5. The mu is a closed
+form, and its epsilon is from 50-digit arithmetic. The false claim is that counts need no budget:
+1.3263.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 Guarantee: epsilon = 5 at delta = 0, for one of four records in [0, 1] replaced. On this pair each
 correction moves by 1/4 after every history, its Laplace noise has scale 1, and there are twenty:
-20 * (1/4) / 1, in closed form. The false claim is that of one correction, 0.25.
+20 * (1/4) / 1, in closed form. The false claim is the epsilon of a single correction, 0.25.
 """
 
 import numpy as np

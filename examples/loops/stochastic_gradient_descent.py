@@ -1,10 +1,10 @@
 """DP-SGD: eight noisy sums of clipped gradients, each of a Poisson sample of the records.
 
 Guarantee: epsilon = 3.4308 at delta = 1e-3 for one record added or removed: eight Poisson-sampled
-Gaussian releases of rate 1/4 and noise multiplier 1, by `dpaudit account`. This pair meets it: the
-record that differs has a clipped gradient of norm 1 and of one direction after every history, and
-the others have none. Together with the samples, the sums are worth 6.6354. The false claim is that
-of one release, 1.4723.
+Gaussian releases of rate 1/4 and noise multiplier 1, by `dpaudit account`. This pair attains it:
+the clipped gradient of the record that differs has norm 1 and the same direction after every
+history, and the gradients of the others are 0. If the samples are released too, epsilon is 6.6354.
+The false claim is the epsilon of a single release, 1.4723.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """PATE: ten teachers vote on five questions, and the label with most noisy votes is released.
 
 Guarantee: epsilon = 2.5 at delta = 0 for one teacher replaced. A vote that changes moves two counts
-by 1, under Laplace noise of scale 4, in each of five questions: 5 * 2/4, in closed form. So much
-are all noisy counts worth; the labels alone are worth 1.6891 on this pair, by the probabilities of
-all 243 sequences of labels. The false claim is that a vote moves one count: 1.25.
+by 1, under Laplace noise of scale 4, in each of five questions: 5 * 2/4, in closed form. This is
+the epsilon of all noisy counts; the labels alone have an epsilon of 1.6891 on this pair, by the
+probabilities of all 243 sequences of labels. The false claim is that a vote moves one count: 1.25.
 """
 
 import numpy as np

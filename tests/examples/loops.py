@@ -21,9 +21,9 @@ ORDER = (
 OPENING = """\
 # Ten loops, each with its number
 
-Functions of data and a generator, in plain numpy, as a researcher writes them. Each states what it
-guarantees, where the number comes from, a pair of datasets that meets it, and a claim that is
-false. An audit takes any of them as it is:
+Each loop is a function of data and a generator, in plain numpy, as a researcher writes it. Its text
+states the guarantee, the source of the number, a pair of datasets that attains it, and a false
+claim. An audit takes any of them as it is:
 
 ```python
 import dpaudit
