@@ -185,14 +185,13 @@ def _render_account_sentences(result: Account) -> Iterator[Text]:
             yield from _render_attained_bound(result.proved)
         yield from _render_published_comparison(result)
     guesses = ", ".join(
-        f"{format_significant(chance, 4, ROUND_CEILING)} from {prior:g}"
+        f"{format_significant(chance, 4, ROUND_CEILING)} for a prior of {prior:g}"
         for prior, chance in result.meaning.success
     )
     advantage = format_significant(result.meaning.advantage, 4, ROUND_CEILING)
     yield Text(
         f"No attack has a true-positive rate more than {advantage} above its false-positive rate. "
-        "The best chance to tell which of two neighbours it was, from what was believed before: "
-        f"{guesses}."
+        f"The best chance to name the right one of two neighbours: {guesses}."
     )
     for remark in result.remarks:
         yield Text(remark)
@@ -230,13 +229,12 @@ def _render_published_comparison(result: Account) -> Iterator[Text]:
     if published is None or proved is None or proved.upper is None:
         return
     if published.note:
-        yield Text(f"Of the published number: {published.note}")
+        yield Text(f"About the published number: {published.note}")
     # A number that is published at a larger delta is another statement, and smaller for that
     # reason alone.
     if published.delta <= result.delta and 0 < published.epsilon < math.inf and proved.upper > 0:
-        yield Text(
-            f"That is {published.epsilon / proved.upper:.3g} times below the published number."
-        )
+        ratio = published.epsilon / proved.upper
+        yield Text(f"The proved epsilon is {ratio:.3g} times below the published number.")
 
 
 def _write_account(target: AccountTarget, result: Account, folder: Path, *, quiet: bool) -> Path:

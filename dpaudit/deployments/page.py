@@ -117,8 +117,8 @@ def records_page(judgements: Sequence[RecordJudgement], *, is_lifted: bool, sour
         f"Made by `make deployments` from the facts in `reports/deployments/`, which come from "
         f"{source}. "
         "[Statements of deployments](deployment-records.md) explains the comparisons. "
-        "A verdict is only about the numbers of a record: whether the software does what the "
-        "record says, only an audit shows.",
+        "A verdict is only about the numbers of a record: only an audit shows whether the software "
+        "does what the record says.",
         # Some comparisons are only ever made where they fail, so that their number tells of a
         # finding.
         *(["## What was compared", _render_comparison_counts(judgements)] if is_lifted else []),
@@ -147,8 +147,8 @@ def _format_record_counts(judgements: Sequence[RecordJudgement], *, is_lifted: b
     if is_lifted or not findings:
         return f"{start}{found['does not']} do not agree with themselves, {end}"
     return (
-        f"{start}{findings} finding{plural} under disclosure; of the others {end} Of findings that "
-        "are not public yet, the page states only the number, so no record has its verdict here."
+        f"{start}{findings} finding{plural} under disclosure; of the others {end} These findings "
+        "are not public yet: the page states only their number, and no verdict of a single record."
     )
 
 

@@ -33,7 +33,7 @@ def test_account_shows_every_accountant_and_what_it_means(dpaudit):
     assert ran.status == 0
     assert "4.3771781" in ran.out
     assert "Proved: epsilon = 4.3771781 at delta = 1e-05." in ran.out
-    assert "0.6915 from 0.5" in ran.out  # Phi(1/2), rounded up
+    assert "0.6915 for a prior of 0.5" in ran.out  # Phi(1/2), rounded up
     assert "No answer from: basic" in ran.out
 
 

@@ -166,12 +166,12 @@ def against(published, proved=2.0, delta=1e-5, at=1e-5, note=""):
 
 
 def test_a_published_number_is_compared_only_where_it_is_of_no_larger_delta():
-    assert against(3.0) == ["That is 1.5 times below the published number."]
-    assert against(3.0, at=1e-6) == ["That is 1.5 times below the published number."]
+    assert against(3.0) == ["The proved epsilon is 1.5 times below the published number."]
+    assert against(3.0, at=1e-6) == ["The proved epsilon is 1.5 times below the published number."]
     assert against(3.0, at=1e-4) == []
     assert against(0.0) == against(float("inf")) == against(3.0, proved=0.0) == []
     assert against(3.0, proved=None) == []
-    assert against(3.0, at=1e-4, note="it is old") == ["Of the published number: it is old"]
+    assert against(3.0, at=1e-4, note="it is old") == ["About the published number: it is old"]
 
 
 # Certificates
