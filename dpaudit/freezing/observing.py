@@ -6,11 +6,13 @@ import random
 import sys
 import time
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.random import SeedSequence
 
 from . import patching, primitives, recorder
 from .outputs import Output, flatten_output
@@ -20,6 +22,9 @@ FROZEN = 1  # the seed of the pair of runs that is shown
 _FEW = 8  # runs with other noise where one takes long
 _SLOW = 0.3  # seconds of such a run
 _SPARING = 500  # seeds from the first
+# Real runs of this purpose have other noise than real runs that count, which have whole numbers as
+# seeds: an event that these suggest is not certified on them.
+_CHOOSING = (zlib.crc32(b"runs that choose"),)
 Function = Callable[[Any, Any], Any]
 
 
@@ -98,7 +103,8 @@ def observe_runs(
     found.keeps_state = found.copies or drawn > len(found.dataset.runs[0].calls)
     for side, one in zip(found.sides, data, strict=True):
         # Last, as real runs may change what the process keeps.
-        side.plain = [really(function, one, 1000 * first + n) for n in range(max(1, plain))]
+        seeds = SeedSequence(first, spawn_key=_CHOOSING).spawn(max(1, plain))
+        side.plain = [really(function, one, seed) for seed in seeds]
     return found
 
 
@@ -176,7 +182,7 @@ def _run(function: Function, side: SideRuns, data: Any, seeds: Any) -> None:
         (side.far_outputs if seed < 0 else side.outputs).append(output)
 
 
-def really(function: Function, data: Any, seed: int) -> Output:
+def really(function: Function, data: Any, seed: int | SeedSequence) -> Output:
     """Return what a run gives in which nothing is replaced.
 
     Its randomness follows from a seed where it can be given: the generator that it is handed, and

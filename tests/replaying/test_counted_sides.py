@@ -13,8 +13,9 @@ import pytest
 import dpaudit.replaying.confirming as confirming
 import dpaudit.replaying.counting as counting
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.freezing.observing import really
+from dpaudit.freezing.observing import observe_runs, really
 from dpaudit.freezing.outputs import flatten_output
+from dpaudit.replaying.asked import ReplayRequest
 from dpaudit.replaying.counting import (
     OutputEvent,
     constants,
@@ -22,6 +23,7 @@ from dpaudit.replaying.counting import (
     count_needed_runs,
     find_guided_event,
 )
+from dpaudit.replaying.findings import collect_findings
 from dpaudit.replaying.spending import _seeds_come_again
 
 QUIET, LOUD = [0.0], [1.0]
@@ -313,3 +315,20 @@ def test_what_every_other_call_returns_is_no_event_of_a_dataset(favours, value):
 def test_no_guided_event_is_one_of_every_other_call():
     found = find_guided_event(EveryOther(), (QUIET, LOUD), 0.0, 800, seed=3, alpha=ALPHA)
     assert found is None or found[1].epsilon < 0.5
+
+
+# Of a seed from 7,007 to 7,014 whole numbers in a row met those of the runs that count.
+@pytest.mark.parametrize("seed", [0, 7_007])
+def test_no_run_that_suggests_an_event_counts_it(seed):
+    noted = []
+
+    def constant_when_quiet_noted(data, rng):
+        noted.append(float(rng.random()))
+        return 7.0 if data[0] == 0 else 8.0 + noted[-1]
+
+    sides = observe_runs(constant_when_quiet_noted, QUIET, LOUD, first=seed + 1).sides
+    choosing, noted[:] = set(noted), []
+    function, data = constant_when_quiet_noted, (QUIET, LOUD)
+    collect_findings(function, data, sides, ReplayRequest(4.0, 0.0, seed=seed))
+    assert len(set(noted)) > 100  # counts are among them
+    assert choosing.isdisjoint(noted)
