@@ -542,6 +542,17 @@ def test_where_a_law_does_not_hold_outputs_alone_count(monkeypatch, losses):
     assert "No exact losses" in found.notes[0]
 
 
+def test_where_outputs_certify_more_than_a_law_allows_they_alone_count(monkeypatch):
+    outputs = evidence(2.0, "event")
+    found = Spent(monkeypatch, outputs=outputs, losses=evidence(0.5, "losses", upper=1.23456)).run()
+    assert (found.lower, found.upper, found.law) == (2.0, None, None)
+    assert found.notes[0] == (
+        "No exact losses (the law that was read allows 1.235 at most, and outputs certify 2)."
+    )
+    agreed = Spent(monkeypatch, outputs=outputs, losses=evidence(0.5, "losses", upper=2.0)).run()
+    assert (agreed.lower, agreed.upper) == (2.0, 2.0)
+
+
 # --- small ends -----------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR
 
 import dpaudit.auditing.estimators.event as event
 import dpaudit.auditing.exact.exact_loss as exact_loss
@@ -85,6 +86,12 @@ def losses_of_code(
     failed = [check.name for check in losses.self_checks if not check.passed]
     if failed:
         return _add_missing_loss_note(outputs, f"failed check: {failed[0]}")
+    # Outputs need no law: where they certify more than it allows, it is not that of the code.
+    if losses.upper is not None and outputs.lower > losses.upper:
+        most = format_significant(losses.upper, rounding=ROUND_CEILING)
+        least = format_significant(outputs.lower, rounding=ROUND_FLOOR)
+        reason = f"the law that was read allows {most} at most, and outputs certify {least}"
+        return _add_missing_loss_note(outputs, reason)
     return _merge_loss_evidence(losses, outputs, law)
 
 
