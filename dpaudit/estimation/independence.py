@@ -71,12 +71,18 @@ class Outputs:
     processes: Labels
 
     def first(self, most: int = COMPARED) -> Outputs:
-        """Return as many whole units of every process, at most so many trials."""
+        """Return as many whole units of every process, at most so many trials.
+
+        Of a unit that is larger than that, its first trials.
+        """
         if len(self.scores) <= most:
             return self
         # Each process keeps as many, as comparisons between processes need all of them.
-        place = _compute_group_positions(self.processes)
-        keep = place < most // len(np.unique(self.processes))
+        share = most // len(np.unique(self.processes))
+        place, of_unit = (_compute_group_positions(one) for one in (self.processes, self.units))
+        begins = place - of_unit
+        ends = begins + np.bincount(self.units)[self.units]
+        keep = (place < share) & ((ends <= share) | (begins == 0))
         return Outputs(self.scores[keep], self.units[keep], self.processes[keep])
 
 
@@ -471,8 +477,8 @@ def compute_repeated_calls_p_value(side: Outputs) -> float:
     parts = np.split(side.scores, np.flatnonzero(np.diff(side.units)) + 1)
     seen: dict[bytes, int] = {}
     for part in parts:
-        # Bytes can be looked up, and a NaN equals itself in them.
-        key = part.tobytes()
+        # Bytes can be looked up; any NaN equals another here, and 0.0 equals -0.0.
+        key = np.where(np.isnan(part), np.nan, part + 0.0).tobytes()
         seen[key] = seen.get(key, 0) + 1
     shortest = min((len(key) // 8 for key, count in seen.items() if count > 1), default=0)
     if not shortest:

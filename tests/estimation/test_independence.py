@@ -278,3 +278,20 @@ def test_every_p_value_is_a_probability(seed):
             compute_trend_p_value(z, processes),
         ]
         assert all(0 <= one <= 1 for one in found), found
+
+
+def test_whole_calls_are_looked_at_of_each_process():
+    units, processes = np.repeat(np.arange(20), 10), np.repeat([0, 1], 100)
+    part = Outputs(np.arange(200.0), units, processes).first(70)
+    assert np.bincount(part.units)[[0, 2, 3, 10, 12]].tolist() == [10, 10, 0, 10, 10]
+    assert len(part.scores) == 60
+    one_call = Outputs(np.arange(200.0), processes, processes).first(70)
+    assert one_call.scores.tolist() == [*range(35), *range(100, 135)]
+
+
+@pytest.mark.parametrize(("one", "other"), [(0.0, -0.0), (np.nan, -np.nan), (0.0, 0.0)])
+def test_calls_repeat_one_another_whatever_the_signs_of_zeros(one, other):
+    call = np.where(np.arange(SIZE) % 2 == 0, one, NOISE[:SIZE])
+    again = np.where(np.arange(SIZE) % 2 == 0, other, NOISE[:SIZE])
+    both = Outputs(np.concatenate([call, again]), UNITS[: 2 * SIZE], np.zeros(2 * SIZE, dtype=int))
+    assert compute_repeated_calls_p_value(both) < 1e-9
