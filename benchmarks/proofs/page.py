@@ -12,12 +12,15 @@ _ABOUT = (
     "Made by `make proofs`. Do not edit it.",
     "",
     "`dpaudit.prove` reads a program and proves its claim for all data of a domain, or names the",
-    "line that stops the proof. Most of these programs come in pairs, one whose claim is true and",
-    "one whose claim is not; a proof of a false claim would be a fault of the prover. Twins are",
-    "those of `examples/replayed.py` on arrays, mechanisms those of `examples/mechanisms.py` that",
-    "numpy and pandas make, loops [those with known numbers](loops.md), releases the trainings and",
-    "statistics of `examples/proved/`, each also with a claim a tenth too small, and",
-    "[CheckDP's programs](checkdp.md) those of `examples/checkdp.py`.",
+    "line that stops the proof. Most of these programs come in pairs: one has a true claim and one",
+    "a false claim. A proof of a false claim would be an error of the prover. There are five sets:",
+    "",
+    "* *twins*: functions of arrays, in `examples/replayed.py`;",
+    "* *mechanisms*: those of `examples/mechanisms.py` that are written with numpy and pandas;",
+    "* *loops*: [loops with known numbers](loops.md);",
+    "* *releases*: training runs and statistics in `examples/proved/`, each also with a claim that",
+    "  is a tenth too small;",
+    "* *CheckDP*: [CheckDP's programs](checkdp.md), in `examples/checkdp.py`.",
     "",
 )
 
@@ -53,8 +56,9 @@ def _counts(rows: Sequence[Found]) -> Iterator[str]:
 
 def _long(found: Found) -> Iterator[str]:
     yield from (
-        f"A program of {found['operations']:,} operations is read in {found['read']:.1f} CPU s and",
-        f"bounded in {found['bound']:.1f}; a plain run of it takes {found['plain']:.2f} s.",
+        f"For a program of {found['operations']:,} operations, reading the code takes",
+        f"{found['read']:.1f} CPU s and bounding it {found['bound']:.1f}; a plain run takes",
+        f"{found['plain']:.2f} s.",
         "",
     )
 

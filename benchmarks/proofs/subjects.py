@@ -83,9 +83,11 @@ _FEW = {"bounds": (0, 1), "records": (1, 6)}
 _FOUR = {"bounds": (0, 1), "records": 4}
 _ROWS = {"bounds": (0, 1), "records": (1, 4), "columns": 2}
 _LABELLED = {"bounds": (0, 1), "records": 4, "columns": 2, "labels": (0, 1, 7)}
-_PURE = "noise that is Gaussian: with delta = 1e-5, which the audit leaves at 0"
-_SIZE = "of so many records: under add-remove-record it would tell their number"
-_FALSE = "a record removed from the middle moves all behind it: the claim is about the last alone"
+_PURE = "the noise is Gaussian, so the claim has delta = 1e-5; the audit has delta = 0"
+_SIZE = "the number of records is public: under add-remove-record, the output would reveal it"
+_FALSE = (
+    "it holds only if the last record is removed; without any other one, all later records shift"
+)
 MECHANISMS: dict[str, tuple[dict[str, Any], str, float, str]] = {
     "group means": (_TABLE, ADD_REMOVE, 0.0, ""),
     "an empty group": (_TABLE, ADD_REMOVE, 0.0, ""),

@@ -89,7 +89,7 @@ def promise_line(row: Promise) -> str:
     """Return a line of the table of what one theorem promises."""
     who = f"a node, {row.distance} edges away" if row.distance > 1 else "a neighbour"
     numbers = (f"{row.promised:g}", short(row.exact), marked(row.promised / row.exact))
-    return _line([who if row.distance else "who hears all that is sent", *numbers])
+    return _line([who if row.distance else "an observer of all messages", *numbers])
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -126,10 +126,10 @@ def counted(nodes: Sequence[Once]) -> str:
     least = min(nodes, key=lambda row: row.ratio)
     times, where = f"{1 / least.ratio:.0f}", f"{least.graph}, {least.distance} edges away"
     return (
-        f"Of {len(nodes)} nodes of whom something is learnt, on the graphs below, the published\n"
-        f"number is below the exact one for **{here}**, for {kind} of them even in the kindest\n"
-        f"reading, and for {read} if messages are misread. The exact square is up to\n"
-        f"{times} times what was published ({where})."
+        f"The graphs below have {len(nodes)} nodes about whom the observer learns something. The\n"
+        f"published number is below the exact one for **{here}**, for {kind} of them even in the\n"
+        f"kindest reading, and for {read} if messages are misread. The exact square is up to\n"
+        f"{times} times the published one ({where})."
     )
 
 
@@ -145,10 +145,10 @@ def loosest(rows: Sequence[Every]) -> str:
     )
     return (
         f"The sum is up to {times} times too large ({where}).\n"
-        f"What is factored is at most {max(far):.9f} times the exact square from two edges\n"
-        "on. Of a neighbour it adds up sizes where signs differ, and is up to\n"
-        f"{short(near.factored / near.exact)} times too large ({near.graph}).\n"
-        f"In {above} rows it is above the number of rounds, which holds by itself."
+        f"From two edges on, *factored* is at most {max(far):.9f} times the exact square.\n"
+        "For a neighbour, it adds up absolute values of entries with different signs, and is\n"
+        f"up to {short(near.factored / near.exact)} times too large ({near.graph}).\n"
+        f"In {above} rows it is above the number of rounds, which is a bound by itself."
     )
 
 

@@ -97,7 +97,7 @@ def test_the_page_counts_true_and_false_claims():
     )
     assert "| twins | 3 | 1 | 2 | 1 | 0 | 0.25 |" in text
     assert "| a \\| b | `f` | 1; true | — | f.py:1 in f: sorts | 0.10 |" in text
-    assert "A program of 100,000 operations is read in 4.0 CPU s" in text
+    assert "program of 100,000 operations, reading the code takes\n4.0 CPU s" in text
 
 
 def test_a_false_claim_that_is_proved_is_counted():

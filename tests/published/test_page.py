@@ -38,7 +38,7 @@ def test_a_theorem_is_looser_the_farther_away_one_looks_from():
     found = list(run.theorem(nodes=4, iterations=2, inner_steps=2))
     assert [row.distance for row in found] == [0, 1, 2]
     assert found[0].promised > found[0].exact > found[1].exact > found[2].exact > 0
-    assert page.promise_line(found[0]).startswith("| who hears all that is sent | 1 | ")
+    assert page.promise_line(found[0]).startswith("| an observer of all messages | 1 | ")
     assert page.promise_line(found[1]).startswith("| a neighbour | 1 | ")
     assert page.promise_line(found[2]).startswith("| a node, 2 edges away | 1 | ")
 
@@ -62,10 +62,10 @@ def test_a_number_below_the_exact_one_stands_out():
 
 def test_what_is_below_is_counted():
     said = page.counted([ONCE, replace(ONCE, later=Fraction(1, 4)), replace(ONCE, published=1.0)])
-    assert "Of 3 nodes" in said
+    assert "have 3 nodes" in said
     assert "for **2**, for 1 of them" in said
     assert "for 0 if messages are misread" in said
-    assert "2 times what was published" in said
+    assert "2 times the published one" in said
 
 
 def test_what_is_above_what_holds_by_itself_is_counted():
