@@ -2,14 +2,15 @@
 
 Source: Hu, Liu, Ge, Kong, Jiang and Niu, Learning privately over distributed features: an ADMM
 sharing approach (2020), equations (6) to (9), with the squared loss and a ridge. Party m sends D_m
-x_m with noise, the centre answers with the gap between their sum and its own copy of the
-prediction. The features are public, private are the labels. A party sees its own messages and the
-gaps.
+x_m with noise, and the centre answers with the gap between the sum of these messages and its own
+copy of the prediction. The features are public, and the labels are private. A party sees its own
+messages and the gaps.
 
-From the gaps party 0 computes, for any labels that it has in mind, all messages of party 1. Labels
-that differ by c move the noise in the first by c, in each later one by c - penalty * K c, where K
-is how party 1 smooths: mu**2 = (||c||**2 + 14 ||c - penalty * K c||**2) / noise**2. The messages
-and the gaps together tell the labels without error, as the centre adds no noise.
+For any guess of the labels, party 0 can compute all messages of party 1 from the gaps. Labels that
+differ by c move the noise in the first message by c, and in each later one by c - penalty * K c,
+where K is the smoothing matrix of party 1: mu**2 = (||c||**2 + 14 ||c - penalty * K c||**2) /
+noise**2. The messages and the gaps together reveal the labels without error, because the centre
+adds no noise.
 """
 
 import numpy as np

@@ -3,11 +3,12 @@
 Sources: Fichtenberger, Henzinger and Upadhyay, Constant matters: fine-grained error bound on
 differentially private continual observation (2023), for the coefficients c_k = binom(2k, k) / 4**k;
 Choquette-Choo and others, (Amplified) banded matrix factorization (2023), for bands, here cut from
-the square root. Noise is C**-1 z, row by row: a new normal less c_1, c_2, ... times the noises
-before. Private is the gradient of each of 64 rounds; all models are seen, or the last alone.
+the square root. The noise is C**-1 z, row by row: a new normal minus c_1, c_2, ... times the
+earlier noise. The gradient of each of 64 rounds is private; an observer sees all models, or only
+the last.
 
-The models tell C (gradients + noise). A record in one round has mu**2 = sum of c_k**2 over the
-band, and in rounds 0, 16, 32 and 48, with a band below 16, four times that.
+All models together reveal C (gradients + noise). A record in one round has mu**2 = sum of c_k**2
+over the band. A record in rounds 0, 16, 32 and 48 has four times that, if the band is below 16.
 """
 
 import numpy as np

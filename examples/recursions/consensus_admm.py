@@ -2,18 +2,18 @@
 
 Sources: Boyd, Parikh, Chu, Peleato and Eckstein, Distributed optimization and statistical learning
 via the alternating direction method of multipliers (2011), section 7.1, with a centre that takes
-the mean, and section 7.2, where here every edge of a network has an average of its own, to which
-either end sends its model plus its dual variable. By nodes, Shi, Ling, Yuan, Wu and Yin, On the
-linear convergence of the ADMM in decentralized consensus optimization (2014): a node broadcasts its
-model. Four nodes, on a ring where there is no centre, losses (x - b_i)**2 / 2, penalty 1; private
-is b_i at each node. A node sees what it sends and what it hears; "all messages", or "eavesdropper",
-is who reads the wire.
+the mean, and section 7.2, where here every edge of a network has a separate average, to which both
+ends send their model plus their dual variable. By nodes, Shi, Ling, Yuan, Wu and Yin, On the linear
+convergence of the ADMM in decentralized consensus optimization (2014): a node broadcasts its model.
+There are four nodes, on a ring unless there is a centre, losses (x - b_i)**2 / 2, and penalty 1;
+b_i at each node is private. A node sees what it sends and what it hears; the observer "all
+messages", or "eavesdropper", reads the wire.
 
-With a centre, a message moves by 1/2 under noise of variance .1, given those before, as its dual
-variable follows from messages: mu = 5 for ten of them. Node 1 sees the nine means before its last
-message, in each the noise of the three others together: mu = sqrt(9 / 3 * 2.5) = sqrt(7.5). By
-nodes a broadcast moves by 1 / (1 + 2 * 2) under noise of scale .2: mu = sqrt(20) on the wire. By
-edges the dual variables are hidden: with u = 0, a round moves the model by x = (1 - 2 u) / 3 and
+With a centre, a message moves by 1/2 under noise of variance .1, given the earlier ones, because
+its dual variable follows from messages: mu = 5 for ten of them. Node 1 sees the nine means before
+its last message, each with the noise of all three others: mu = sqrt(9 / 3 * 2.5) = sqrt(7.5). By
+nodes, a broadcast moves by 1 / (1 + 2 * 2) under noise of scale .2: mu = sqrt(20) on the wire. By
+edges, the dual variables are hidden: with u = 0, a round moves the model by x = (1 - 2 u) / 3 and
 both messages by x + u, and then u <- u + x: mu**2 = sum of 2 (x + u)**2 / noise**2.
 """
 

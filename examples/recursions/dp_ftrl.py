@@ -2,12 +2,12 @@
 
 Source: Kairouz, McMahan, Song, Thakkar, Thakurta and Xu, Practical and private (deep) learning
 without sampling or shuffling (2021). A node of the tree is the sum of the gradients below it plus
-noise, once; the model after t rounds is minus a step times the sum of the nodes that make up the
-first t. The gradient in a round is the model over 2 less the private number of that round. Seen are
-all models, or the last of them alone.
+noise that is drawn once; the model after t rounds is minus a step times the sum of the nodes that
+make up the first t gradients. The gradient in a round is half of the model minus the private number
+of that round. An observer sees all models, or only the last one.
 
-The models tell every node that was used. Of eight rounds the first is below four such nodes, the
-fourth below two: mu is 2 and sqrt(2).
+All models together reveal every node that was used. Of the eight rounds, the first is below four
+such nodes and the fourth below two: mu is 2 and sqrt(2).
 """
 
 import numpy as np

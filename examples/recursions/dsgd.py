@@ -1,13 +1,13 @@
 """Decentralised stochastic gradient descent (DSGD), with noise on the gradients.
 
-Source: Nedic and Ozdaglar, Distributed subgradient methods for multi-agent optimization (2009):
-x_i <- sum_j W_ij x_j - step * gradient_i(x_i). Least squares on a ring of four nodes, ten rounds;
-features are public, and private are the labels, three at each node. A node sees its own and its
-neighbours' models in every round; "mean" is who sees the mean of the last models alone.
+Source: Nedic and Ozdaglar, Distributed subgradient methods for multi-agent optimization (2009): x_i
+<- sum_j W_ij x_j - step * gradient_i(x_i). Least squares on a ring of four nodes, ten rounds; the
+features are public; the labels, three at each node, are private. A node sees its own and its
+neighbours' models in every round; the observer "mean" sees only the mean of the last models.
 
-Given all models before, those of node 0 move by step * a / 3 for a label that moves by 1, a its
-features, under noise of scale step * .5: mu = sqrt(10) * ||a|| / 1.5 for who reads all models. A
-neighbour learns less, as one of the models that enter node 0 is hidden from it.
+Given all earlier models, the model of node 0 moves by step * a / 3 if a label with features a moves
+by 1, under noise of scale step * .5: mu = sqrt(10) * ||a|| / 1.5 for an observer of all models. A
+neighbour learns less, because it does not see one of the models that enter node 0.
 """
 
 import numpy as np

@@ -1,14 +1,14 @@
 """EXTRA on a ring, with noise on the messages.
 
 Source: Shi, Ling, Wu and Yin, EXTRA: an exact first-order algorithm for decentralized consensus
-optimization (2015), Algorithm 1: x1 = W x0 - step * g(x0), and from then on
-x2 = (1 + W) x1 - (1 + W) / 2 x0 - step * (g(x1) - g(x0)). A node takes its own x without noise.
-Quadratics a_i x**2 / 2 - b_i x; curvatures are public, private is b_i at each node. A node sees
-what it sends and what its two neighbours send.
+optimization (2015), Algorithm 1: x1 = W x0 - step * g(x0), and after that x2 = (1 + W) x1 - (1 + W)
+/ 2 x0 - step * (g(x1) - g(x0)). A node takes its own x without noise. Quadratics a_i x**2 / 2 - b_i
+x; the curvatures are public, and b_i at each node is private. A node sees what it sends and what
+its two neighbours send.
 
-Given what was sent before, the message of node 0 moves by d, with d0 = 0, d1 = step and
-d2 = (1 + w) d1 - (1 + w) / 2 d0 - step * a (d1 - d0), w = 1/3 its own weight: who reads all
-messages has mu**2 = sum of d**2 / noise**2.
+Given the earlier messages, the message of node 0 moves by d, with d0 = 0, d1 = step and d2 = (1 +
+w) d1 - (1 + w) / 2 d0 - step * a (d1 - d0), where w = 1/3 is the node's own weight: an observer of
+all messages has mu**2 = sum of d**2 / noise**2.
 """
 
 import numpy as np

@@ -1,16 +1,17 @@
 """Federated averaging, with noise at the clients or at the server.
 
 Sources: McMahan, Moore, Ramage, Hampson and y Arcas, Communication-efficient learning of deep
-networks from decentralized data (2017), FedAvg: clients take several steps and the server takes the
-mean; noise at the server as in McMahan, Ramage, Talwar and Zhang, Learning differentially private
-recurrent language models (2018). Four clients, six rounds of three steps, gradient a x - b_i with a
-public and b_i private. The server sees every update, a client its own updates and the models,
-"models" is who sees models alone.
+networks from decentralized data (2017), FedAvg: clients take several steps, and the server takes
+the mean; noise at the server as in McMahan, Ramage, Talwar and Zhang, Learning differentially
+private recurrent language models (2018). There are four clients, six rounds of three steps, and the
+gradient a x - b_i with a public and b_i private. The server sees every update, a client sees its
+own updates and the models, and the observer "models" sees only the models.
 
-Given all models before, an update of client 0 moves by s = .2 * (1 + .8 + .64). With noise of scale
-1/2 at the clients mu = sqrt(6) * s / (1/2) for the server, less by sqrt(3) for a client, who knows
-its own noise, and by 2 for the models. With noise of scale 1/2 on the sum at the server, from which
-it hides nothing, mu = sqrt(6) * s / (1/2) for clients and models alike.
+Given all earlier models, an update of client 0 moves by s = .2 * (1 + .8 + .64). With noise of
+scale 1/2 at the clients, mu = sqrt(6) * s / (1/2) for the server. It is smaller by a factor of
+sqrt(3) for a client, who knows its own noise, and by a factor of 2 for the models. With noise of
+scale 1/2 on the sum at the server, nothing is hidden from the server, and mu = sqrt(6) * s / (1/2)
+for clients and models alike.
 """
 
 import numpy as np

@@ -2,10 +2,11 @@
 
 Source: Xiao and Boyd, Fast linear iterations for distributed averaging (2004): x <- W x, here with
 Metropolis' weights on a star of five nodes, twenty rounds. Private: a number at each node. A node
-sees what it sends and what its neighbours send; "all messages" is somebody who reads the wire.
+sees what it sends and what its neighbours send; the observer "all messages" reads the wire.
 
-Given what was sent before, message t of a leaf moves by .8**t times its number, as the leaf's own
-share of its state is .8. So the centre and the wire have mu**2 = sum of .64**t over 20 rounds.
+Given the earlier messages, message t of a leaf moves by .8**t times the change of its number,
+because the leaf keeps .8 of its state. So the centre and the observer of all messages have mu**2 =
+sum of .64**t over 20 rounds.
 """
 
 import numpy as np

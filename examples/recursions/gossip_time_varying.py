@@ -2,11 +2,11 @@
 
 Source: Boyd, Ghosh, Prabhakar and Shah, Randomized gossip algorithms (2006): two nodes meet and
 both take the mean of their numbers. Here the public schedule is that of a hypercube: in round t a
-node meets the one whose number differs in bit t mod 3. Private: a number at each node. A node sees
-what it sends and what the node sends that it meets.
+node meets the one whose index differs in bit t mod 3. Private: a number at each node. A node sees
+what it sends, and what the node that it meets sends.
 
-Half of its state is a node's own, so that, given what was sent before, message t moves by 2**-t
-under noise of scale .5: mu**2 = 4 * sum of 4**-t over six rounds for who reads all messages.
+A node keeps half of its state. So, given the earlier messages, message t moves by 2**-t under noise
+of scale .5: mu**2 = 4 * sum of 4**-t over six rounds for an observer of all messages.
 """
 
 import numpy as np

@@ -1,13 +1,13 @@
 """Gradient tracking on a path, with noise on the gradients.
 
 Source: Nedic, Olshevsky and Shi, Achieving geometric convergence for distributed optimization over
-time-varying graphs (2017), DIGing: x <- W x - step * y, y <- W y + g(x new) - g(x). Quadratics
-a_i x**2 / 2 - b_i x; the curvatures are public, private is b_i at each node. A node sees its own
-and its neighbours' x and y; "models" is who sees the last models alone.
+time-varying graphs (2017), DIGing: x <- W x - step * y, y <- W y + g(x new) - g(x). Quadratics a_i
+x**2 / 2 - b_i x; the curvatures are public, and b_i at each node is private. A node sees its own
+and its neighbours' x and y; the observer "models" sees only the last models.
 
-Each noisy gradient enters twice, once with either sign. All that is sent tells the twelve noisy
-gradients of node 0, each of which moves by 1 under noise of scale .5: mu = 2 * sqrt(12). So does
-what node 1 sees, from where all messages of node 0 and to node 0 are seen.
+Each noisy gradient enters twice, with opposite signs. All messages together reveal the twelve noisy
+gradients of node 0, each of which moves by 1 under noise of scale .5: mu = 2 * sqrt(12). The view
+of node 1 reveals them too, because node 1 sees all messages to and from node 0.
 """
 
 import numpy as np

@@ -2,13 +2,13 @@
 
 Source: Huang and Gong, Differentially private ADMM for convex distributed learning: improved
 accuracy via multi-step approximation, Algorithm 1: a node takes several noisy steps before it sends
-the mean of its inner models. Ring of four nodes, gradient a x - b_i with a public (0 where losses
-are linear), private is b_i at each node. A node sees its own inner models, which tell its noise,
-and the means that its neighbours send; "all messages" is who reads the means, and "inner models"
-the view in which such algorithms are usually analysed.
+the mean of its inner models. There is a ring of four nodes, and the gradient is a x - b_i, where a
+is public (0 for linear losses) and b_i at each node is private. A node sees its own inner models,
+from which it knows its noise, and the means that its neighbours send; the observer "all messages"
+reads the means, and "inner models" is the view for which such algorithms are usually analysed.
 
-An inner model moves by 1 / (2 * 2 * penalty + weight) = 1/4 under noise of scale 1/2, given those
-before: mu = sqrt(10 * 3) / 2 for all inner models.
+An inner model moves by 1 / (2 * 2 * penalty + weight) = 1/4 under noise of scale 1/2, given the
+earlier ones: mu = sqrt(10 * 3) / 2 for all inner models.
 """
 
 import numpy as np

@@ -1,12 +1,13 @@
 """Gradient descent with momentum and noise on the gradients.
 
 Source: Polyak, Some methods of speeding up the convergence of iteration methods (1964): the heavy
-ball, v <- momentum * v + gradient, x <- x - step * v. A quadratic x'H x / 2 - b'x with H public and
-b private. Seen are all models, the last alone, or the mean of all.
+ball, v <- momentum * v + gradient, x <- x - step * v. The loss is x'H x / 2 - b'x with H public and
+b private. An observer sees all models, only the last one, or the mean of all.
 
-Two models after each other tell the noisy gradient, which moves by ||c|| under noise of scale 2:
-mu = sqrt(20) * ||c|| / 2 for all models. Along an axis of H the last model answers the gradient of
-round t by h_t, with h the impulse response, and mu = |sum of h| / (2 * root of the sum of h**2).
+Successive models reveal the noisy gradient, which moves by ||c|| under noise of scale 2: mu =
+sqrt(20) * ||c|| / 2 for all models. Along an axis of H, the last model depends on the gradient of
+round t with the factor h_t, where h is the impulse response, and mu = |sum of h| / (2 * root of the
+sum of h**2).
 """
 
 import numpy as np

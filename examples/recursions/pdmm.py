@@ -2,14 +2,16 @@
 
 Sources: Zhang and Heusdens, Distributed optimization using the primal-dual method of multipliers
 (2018), and with noise once at the start, Li, Heusdens and Christensen, Privacy-preserving
-distributed optimization via subspace perturbation (2020). Ring of five nodes, losses
-(x - b_i)**2 / 2, constant 1/2; private is b_i at each node. Node i keeps z_ij for each neighbour,
-x_i = (b_i - sum_j A_ij z_ij) / 2, and neighbour j's z_ji becomes z_ij + A_ij x_i; A_ij = 1 = -A_ji.
+distributed optimization via subspace perturbation (2020). There is a ring of five nodes, with
+losses (x - b_i)**2 / 2 and constant 1/2; b_i at each node is private. Node i keeps z_ij for each
+neighbour, x_i = (b_i - sum_j A_ij z_ij) / 2, and neighbour j's z_ji becomes z_ij + A_ij x_i; A_ij =
+1 = -A_ji.
 
-With noise on the messages, a node sees those on its edges, and both of a node move by 1/2 in each
-round, under noise of scale 1/2, given those before: mu = sqrt(2 * 12) for all of them. With noise
-in z at the start, sent where nobody listens, nodes then broadcast x_i. It adds no error to the mean
-of all, which is thereby told: mu is infinite for one number, and finite if two of them move apart.
+With noise on the messages, a node sees the messages on its edges. Given the earlier ones, both
+messages of a node move by 1/2 in each round, under noise of scale 1/2: mu = sqrt(2 * 12) for all of
+them. With noise at the start, nodes put it into z, which they send in secret, and then broadcast
+x_i. This noise adds no error to the mean of all numbers, so the observer learns the mean: mu is
+infinite if one number moves, and finite if two numbers move in opposite directions.
 """
 
 import numpy as np

@@ -1,12 +1,13 @@
 """Push-sum on a directed graph, with noise on what is sent.
 
 Source: Kempe, Dobra and Gehrke, Gossip-based computation of aggregate information (2003), protocol
-Push-Sum: a node splits its sum and its weight evenly among itself and those who hear it; sum over
-weight tends to the mean. The weights are public. Private: a number at each node. A node sees what
-it sends and what it hears; "estimates" is who sees the last estimates alone.
+Push-Sum: a node splits its sum and its weight evenly among itself and its receivers; the sum
+divided by the weight tends to the mean. The weights are public. Private: a number at each node. A
+node sees what it sends and what it hears; the observer "estimates" sees only the last estimates.
 
-Given what was sent before, message t of node 0 moves by its own share to the power t, .25**t, under
-noise of scale .5: mu**2 = 4 * sum of 16**-t over ten rounds for who reads all messages.
+Given the earlier messages, message t of node 0 moves by the share that the node keeps, .25, to the
+power t, under noise of scale .5: mu**2 = 4 * sum of 16**-t over ten rounds for an observer of all
+messages.
 """
 
 import numpy as np

@@ -2,13 +2,14 @@
 
 Source: Sabater, Bellet and Ramon, An accurate, scalable and verifiable protocol for federated
 differentially private averaging (2022), GOPA: every pair shares a Gaussian mask that one adds and
-the other subtracts, and each user adds noise of its own. User 5 drops out; its partners reveal the
+the other subtracts, and each user adds separate noise. User 5 drops out; its partners reveal the
 masks that they share with it, as Bonawitz and others (2017) do. Private: a number at each user. The
-server sees what arrives and what is revealed; with user 4 it also knows that user's masks, number
-and noise; "sum" is who sees the corrected sum alone.
+server sees the messages that arrive and the revealed masks; together with user 4 it also knows that
+user's masks, number and noise; the observer "sum" sees only the corrected sum.
 
-Over the h users who are left, the covariance is noise**2 along the sum and noise**2 + h mask**2
-across: mu**2 = 1 / (h noise**2) + (1 - 1/h) / (noise**2 + h mask**2), h = 5, and 4 with user 4.
+For the h users who are left, the covariance is noise**2 in the direction of the sum, and noise**2 +
+h mask**2 in all other directions: mu**2 = 1 / (h noise**2) + (1 - 1/h) / (noise**2 + h mask**2),
+with h = 5, and h = 4 together with user 4.
 """
 
 import numpy as np

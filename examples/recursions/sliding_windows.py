@@ -1,12 +1,12 @@
 """Sums over a sliding window of a stream, by fresh noise and from noisy blocks.
 
 Source: Bolot, Fawaz, Muthukrishnan, Nikolov and Taft, Private decayed predicate sums on streams
-(2013), whose windows are put together from sums over dyadic blocks; here there are two sizes, 4 and
-1. Private: 24 numbers of a stream. Seen is the sum over every eight that follow each other.
+(2013), where windows are composed of sums over dyadic blocks; here there are two sizes, 4 and 1.
+Private: 24 numbers of a stream. An observer sees the sum of every eight consecutive numbers.
 
-A number is in eight windows. With fresh noise of scale 2 on each, mu = sqrt(8) / 2. From blocks of
-four and single numbers, each with noise of scale 2 that is drawn once, mu is at most sqrt(2) / 2:
-a number is in one of either.
+A number is in eight windows. With fresh noise of scale 2 on each, mu = sqrt(8) / 2. With windows
+composed of blocks of four and single numbers, each with noise of scale 2 that is drawn once, mu is
+at most sqrt(2) / 2, because a number is in one block and is one single number.
 """
 
 import numpy as np

@@ -46,8 +46,8 @@ at every epsilon.
 ## The three numbers of one recursion
 
 In the gossip algorithm below, each node of a star averages its number with its neighbours' for
-twenty rounds and adds noise to every message. Suppose that its author claims what one message
-costs, mu = 1, for everybody:
+twenty rounds and adds noise to every message. Suppose that its author claims the mu of a single
+message, mu = 1, for everybody:
 
 | observer of leaf 1 | claimed | proved | measured, at 95% | verdict |
 |---|---|---|---|---|
@@ -61,8 +61,8 @@ page](#claimed-proved-measured) has the code of the table.
 ## All sixteen
 
 `views` proves each mu below, and "infinite" means that noise hides nothing from the observer. The
-tests compute every mu again with dense linear algebra, compare it with a closed form where the
-paper's text gives one, and hold it against a million runs.
+tests compute every mu again with dense linear algebra, compare it with the closed form of its
+section if there is one, and check it against a million runs.
 
 | recursion | lines | source | what changes | mu by observer |
 |---|---|---|---|---|
@@ -70,8 +70,8 @@ paper's text gives one, and hold it against a million runs.
 CLOSING = """\
 ## Claimed, proved, measured
 
-`views` proves the numbers of `gossip`, from above. `about` names whose number
-changes, by at most 1:
+`views` proves an upper bound for each number of `gossip`. `about` names the participant whose
+number changes, by at most 1:
 
 <!-- run: slow -->
 ```python
@@ -102,8 +102,8 @@ which differ in the number of leaf 1.
 
 ```
 
-The proof is about this code and every pair of numbers at most 1 apart, and the measured bound
-about one pair. If a function is not linear, `views` [refuses it](views.md#on-the-command-line),
+The proof is about this code and all pairs of numbers at most 1 apart; the measured bound is about
+one pair. If a function is not linear, `views` [refuses it](views.md#on-the-command-line),
 and only the audit has a number.
 """
 
