@@ -31,7 +31,10 @@ def collect_call_outputs(call: Callable[[int], Any], trials: int) -> Array:
     try:
         return np.asarray(outputs, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        expected = "numbers, as many in every trial: map what the library returns to numbers"
+        expected = (
+            "numbers, the same count in every output: map the value that the library returns "
+            "to numbers"
+        )
         raise InvalidArgument("output", Record(outputs[0]), expected) from None
 
 

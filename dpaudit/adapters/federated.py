@@ -125,7 +125,7 @@ def _nvflare_client(update: Array) -> Callable[[Any], Any]:
             DXO(DataKind.WEIGHT_DIFF, {"update": update}), Shareable(), FLContext()
         )
         if filtered is None:
-            raise InvalidArgument("filter", kept, "one that sends something")
+            raise InvalidArgument("filter", kept, "a client that sends something")
         return filtered.data["update"]
 
     return send

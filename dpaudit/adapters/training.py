@@ -53,10 +53,10 @@ def _log_density(name: str, scores: Array, references: Array) -> Array:
     runs = np.asarray(references, dtype=np.float64)
     if scores.ndim != 1 or runs.ndim != 2 or runs.shape[1] != len(scores):
         given = VerbatimText(f"shape {runs.shape} for scores of shape {scores.shape}")
-        raise InvalidArgument(name, given, "one column a score, one row a run")
+        raise InvalidArgument(name, given, "one column for each score, one row for each run")
     if (np.isfinite(runs).sum(axis=0) < 2).any():
         raise InvalidArgument(
-            name, VerbatimText("fewer than two runs"), "two or more of each canary"
+            name, VerbatimText("fewer than two runs"), "two or more runs of each canary"
         )
     # References that are all equal have no spread to divide by.
     spread = np.maximum(np.nanstd(runs, axis=0, ddof=1), np.finfo(np.float64).tiny)

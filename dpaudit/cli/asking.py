@@ -60,7 +60,7 @@ def _format_file_suggestions(targets: Sequence[str], epsilon: float) -> list[str
     named, claim = shlex.join(targets), f"--epsilon {epsilon:g}"
     first = shlex.quote(targets[0])
     outputs = f"outputs of two datasets: dpaudit audit --outputs {named} {claim}"
-    twin = "a table and its synthetic twin: nobody can say anything of one outcome; the program "
+    twin = "a table and its synthetic twin: nobody can say anything about one outcome; the program "
     twin += "that made it can be run: dpaudit start twin"
     if len(targets) == 1:
         return [
@@ -70,7 +70,7 @@ def _format_file_suggestions(targets: Sequence[str], epsilon: float) -> list[str
             f"scores of members and others: dpaudit scores {first} {claim}",
             f"a dataset: dpaudit audit mine.py:release --dataset {first} "
             f"--relation add-remove-record {claim}",
-            "a synthetic table: nobody can say anything of one outcome: dpaudit start twin",
+            "a synthetic table: nobody can say anything about one outcome: dpaudit start twin",
         ]
     pair = f"--dataset {first} --neighbour {shlex.quote(targets[1])}"
     return [

@@ -24,8 +24,8 @@ _REQUESTS = ("method", "header", "body", "rate", "patience", "version_header")
 _PAIR = ("dataset", "neighbour", "relation")
 _READING = ("form", "read", "observe", "ignore", "fresh")
 _MEANINGS = {
-    "program": "In place of --mechanism the program that was audited, as audit takes it; it runs",
-    "url": "In place of --mechanism the service that was audited, as audit takes it; it is asked",
+    "program": "The audited program in place of --mechanism, written as for audit; it runs",
+    "url": "The audited service in place of --mechanism, written as for audit; it gets requests",
     "dataset": "Its records, .csv, .json or .npy; of a service that holds the data, their name",
     "neighbour": "The neighbour's records, or their name",
 }
@@ -43,7 +43,7 @@ Mechanism = Annotated[
 ]
 Outputs = Annotated[
     list[str] | None,
-    typer.Option(help="Of drawn outputs that were audited: each file, to be counted again."),
+    typer.Option(help="For an audit of drawn outputs: each of its files, to be counted again."),
 ]
 DataPath = Annotated[
     str | None, typer.Option(help="Where a dataset's files are (default: $DPAUDIT_DATA).")

@@ -47,7 +47,10 @@ class Beginning:
         return [shlex.join(known.get(word, word) for word in one) for one in self.commands]
 
 
-_FILES = {SAMPLE: "the records, one a line", NEIGHBOUR: "the same with one record more, or less"}
+_FILES = {
+    SAMPLE: "the records, one a line",
+    NEIGHBOUR: "the same with one record more, or one less",
+}
 _CLAIM = {"1": "the epsilon that is claimed"}
 _AUDIT = ("dpaudit", "audit")
 _PAIR = ("--dataset", SAMPLE, "--neighbour", NEIGHBOUR, "--epsilon", "1")
@@ -57,8 +60,8 @@ BEGINNINGS = (
         "code",
         "a function in Python that I can call",
         ((*_AUDIT, "mine.py:release", *_PAIR),),
-        "It runs in processes of its own. Without a neighbour, --relation has the worst one looked "
-        "for; dpaudit prove mine.py:release tries a proof.",
+        "It runs in its own processes. Without a neighbour, --relation lets dpaudit search for the "
+        "worst one; dpaudit prove mine.py:release tries a proof.",
         "docs/tutorial.md",
         {"mine.py:release": "file and function", **_FILES, **_CLAIM},
     ),
@@ -86,7 +89,8 @@ BEGINNINGS = (
             (*_AUDIT, "--outputs", SAMPLE, NEIGHBOUR, "--epsilon", "1"),
             (*_AUDIT, "--watch", "-", "--epsilon", "1"),
         ),
-        "An output a line, 40 or more a dataset; the second command reads them as they come.",
+        "One output on each line, 40 or more for each dataset; the second command reads them as "
+        "they come.",
         "docs/outputs.md",
         {SAMPLE: "outputs on the dataset", NEIGHBOUR: "outputs on its neighbour", **_CLAIM},
     ),
@@ -113,7 +117,7 @@ BEGINNINGS = (
     ),
     Beginning(
         "scores",
-        "an attack's scores of members and of others, a run each",
+        "an attack's scores of members and of others, one run for each score",
         (("dpaudit", "scores", "members.csv", "others.csv"),),
         "TPR at FPR, AUROC and accuracy with intervals, and a certified epsilon.",
         "docs/scores.md",
@@ -137,7 +141,7 @@ BEGINNINGS = (
                 *("--batch-size", "256", "--records", "60000", "--epochs", "20"),
             ),
         ),
-        "What can be proved of it, by every accountant; dpaudit list releases names others.",
+        "The epsilon that every accountant can prove; dpaudit list releases names other releases.",
         "docs/accounting.md",
         {"numbers": "its own"},
     ),
@@ -145,7 +149,7 @@ BEGINNINGS = (
         "record",
         "a statement of a vendor or a registry",
         (("dpaudit", "deployment", "record.yaml"),),
-        "Whether its numbers agree with each other, and what is missing.",
+        "It says whether the numbers agree with each other, and which are missing.",
         "docs/deployment-records.md",
         {"record.yaml": "the statement"},
     ),
@@ -153,7 +157,7 @@ BEGINNINGS = (
         "package",
         "a library of other people",
         (("dpaudit", "scan", "diffprivlib"),),
-        "Every mechanism that its documentation names, each on neighbours that tell.",
+        "Every mechanism that its documentation names, each on neighbours that show a leak.",
         "docs/scan.md",
         {"diffprivlib": "its name; dpaudit scan --list names those that are known"},
     ),
@@ -161,8 +165,9 @@ BEGINNINGS = (
         "twin",
         "only a table and its synthetic twin",
         (),
-        "Nobody can say anything of privacy: it is about what else could have come out, and of "
-        "one table there is one outcome. A distance between the two measures no privacy: a "
+        "Nobody can say anything about its privacy: privacy is about the other tables that could "
+        "have come out, and one table is one outcome. A distance between the two measures no "
+        "privacy: a "
         "program that tosses a coin and returns either good synthetic data or the table itself "
         "passes half of the time, and a private one may fail by chance. With the program that "
         "made the twin, begin at code or program: it is run on the table and on a neighbour.",

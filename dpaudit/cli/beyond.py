@@ -18,7 +18,8 @@ BackendName = Annotated[
     typer.Option(
         "--backend",
         metavar="loky|dask|ray",
-        help="What runs the workers in place of this machine: joblib, on a cluster of dask or ray.",
+        help="The joblib backend that runs the workers in place of this machine: a cluster of dask "
+        "or ray.",
         rich_help_panel=MACHINE,
     ),
 ]

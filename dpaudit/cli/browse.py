@@ -31,8 +31,8 @@ def list_installed(
     kind: Annotated[
         str | None,
         typer.Argument(
-            help="Only these: claims, distinguishers, attacks, figures, releases or papers; or "
-            "claims of one kind: privacy, sensitivity or property.",
+            help="List only these: claims, distinguishers, attacks, figures, releases or papers; "
+            "or claims of one kind: privacy, sensitivity or property.",
             autocompletion=completion.of(*_FIELDS, *_KINDS),
         ),
     ] = None,
@@ -154,7 +154,8 @@ def schema(
     kind: Annotated[
         str,
         typer.Argument(
-            help=f"Of which file: {', '.join(_SCHEMAS)}.", autocompletion=completion.of(*_SCHEMAS)
+            help=f"The kind of file: {', '.join(_SCHEMAS)}.",
+            autocompletion=completion.of(*_SCHEMAS),
         ),
     ] = "report",
 ) -> None:

@@ -90,7 +90,9 @@ def run(
     target = read_target(word, changes)
     if len(target.parts) > 1:
         given = VerbatimText(f"{len(target.parts)} releases")
-        raise InvalidArgument(word, given, "a single release: which one's noise is meant?")
+        raise InvalidArgument(
+            word, given, "a single release: calibrate solves for the noise of one"
+        )
     part = target.parts[0]
     noise = part.card.noise
     if noise in changes:

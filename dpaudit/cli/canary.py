@@ -59,7 +59,8 @@ def canary(
         ),
     ] = None,
     estimator: Annotated[
-        str | None, typer.Option(help="What certifies: exact or f-dp (by the claim).")
+        str | None,
+        typer.Option(help="The estimator that certifies: exact or f-dp (default: by the claim)."),
     ] = None,
     guesses: Annotated[
         str | None,
@@ -67,7 +68,9 @@ def canary(
             metavar="N,N,...", help="Numbers of guesses, fixed beforehand (by the canaries)."
         ),
     ] = None,
-    seed: Annotated[int, integer_option("--seed", "Decides the order of ties (default: 0).")] = 0,
+    seed: Annotated[
+        int, integer_option("--seed", "The seed that decides the order of ties (default: 0).")
+    ] = 0,
     out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
     formats: Format = None,
     picture: Picture = None,

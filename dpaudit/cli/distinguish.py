@@ -51,7 +51,7 @@ def tell_apart(
     return Findings(
         rows=[_make_distinguisher_row(result, curves)],
         reading=[result.reason, *result.notes],
-        chance=f"nothing is certified, and {_RATE:.0%} of the dataset's outputs are told",
+        chance=f"nothing is certified, and {_RATE:.0%} of the dataset's outputs are detected",
         panels=()
         if curves is None or curves.measured is None
         else (_make_error_rate_panel(curves),),

@@ -174,7 +174,7 @@ def _format_unforeseen_error(error: BaseException) -> str:
     what = what_happened(error)
     if isinstance(error, SystemExit) or place_of(error) is not None:
         return what
-    return f"something unforeseen, {what}; --traceback or DPAUDIT_DEBUG=1 shows where"
+    return f"an unexpected error, {what}; --traceback or DPAUDIT_DEBUG=1 shows where"
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ def explain(
     code: Annotated[
         str | None,
         typer.Argument(
-            help="What a finding carries, such as DPA001; all are listed without one.",
+            help="The code of a finding, such as DPA001; without a code all are listed.",
             autocompletion=completion.of(*all_faults()),
         ),
     ] = None,

@@ -23,7 +23,10 @@ def init(
         Path, typer.Option("--into", metavar="DIR", help="The folder of the project (this one).")
     ] = Path(),
     ci: Annotated[
-        str, typer.Option("--ci", metavar="NAME", help="Whose job is written: github or gitlab.")
+        str,
+        typer.Option(
+            "--ci", metavar="NAME", help="Which service the job is for: github or gitlab."
+        ),
     ] = "github",
     epsilon: Annotated[
         float | None, number_option("--epsilon", "Claimed epsilon (asked at a terminal; else 1).")

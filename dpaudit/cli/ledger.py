@@ -43,7 +43,7 @@ def ledger(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Only statements that fall by it.",
+            help="Only statements that are refuted for this cause.",
             autocompletion=completion.complete_causes,
         ),
     ] = None,
@@ -51,7 +51,8 @@ def ledger(
         str | None,
         typer.Option(
             metavar="DIRECTORY",
-            help="A folder that audit --all wrote: its audits count, beside the published ones.",
+            help="A folder that audit --all wrote: its audits count in addition to the published "
+            "ones.",
         ),
     ] = None,
     markdown: Annotated[
@@ -110,7 +111,9 @@ def _print_page(found: Ledger, paper: str | None, cause: str | None) -> None:
 
     if paper is not None or cause is not None:
         given = cause if paper is None else paper
-        raise InvalidArgument("--markdown", given, "neither a paper nor --cause: it is of all")
+        raise InvalidArgument(
+            "--markdown", given, "neither a paper nor --cause: the page is about all papers"
+        )
     streams.write_result_text(render_statements(found).rstrip("\n"))
 
 

@@ -27,7 +27,7 @@ def write_claim(
     ],
     into: Annotated[
         Path | None,
-        typer.Option("--into", metavar="DIR", help="Its folder (one that is called as the claim)."),
+        typer.Option("--into", metavar="DIR", help="Its folder (default: the name of the claim)."),
     ] = None,
 ) -> None:
     """Write a package with a claim that runs: claim, verifier, ledger row and tests.
@@ -47,7 +47,7 @@ def write_program(
         typer.Option("--language", metavar="LANGUAGE", help="javascript, java or rust."),
     ] = None,
     into: Annotated[
-        Path, typer.Option("--into", metavar="DIR", help="Where (the present folder).")
+        Path, typer.Option("--into", metavar="DIR", help="Where to write it (the present folder).")
     ] = Path(),
 ) -> None:
     """Write a helper for programs in another language, and a mechanism to begin with.

@@ -135,7 +135,7 @@ Epochs = Annotated[int | None, integer_option("--epochs", "Of a training: dp-sgd
 Steps = Annotated[
     int | None, integer_option("--steps", "Noisy sums of a training, in place of its epochs'.")
 ]
-Rounds = Annotated[int | None, integer_option("--rounds", "Another word for --steps.")]
+Rounds = Annotated[int | None, integer_option("--rounds", "Another name for --steps.")]
 BatchSize = Annotated[int | None, integer_option("--batch-size", "Of a training.")]
 Records = Annotated[int | None, integer_option("--records", "Of a training.")]
 NoiseMultiplier = Annotated[float | None, number_option("--noise-multiplier", "Of a training.")]
@@ -151,7 +151,8 @@ RelationName = Annotated[
     str | None,
     word_option(
         "--relation",
-        "Of neighbours in a training: add-remove-record, replace-record or zero-out-record.",
+        "The relation of neighbours in a training: add-remove-record, replace-record or "
+        "zero-out-record.",
     ),
 ]
 Runs = Annotated[

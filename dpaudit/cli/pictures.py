@@ -20,13 +20,15 @@ Picture = Annotated[
     typer.Option(
         "--picture",
         metavar="FILE",
-        help="Draw what was found into a file that ends in .pdf, .svg or .png.",
+        help="Draw the result into a file that ends in .pdf, .svg or .png.",
         rich_help_panel=OUTPUT,
     ),
 ]
 PictureWidth = Annotated[
     float | None,
-    number_option("--picture-width", "Of --picture in inches, such as 3.3; at least 2.", OUTPUT),
+    number_option(
+        "--picture-width", "The width of --picture in inches, such as 3.3; at least 2.", OUTPUT
+    ),
 ]
 
 

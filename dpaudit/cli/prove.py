@@ -32,7 +32,8 @@ def prove(
     target: Annotated[
         str,
         typer.Argument(
-            help="The module:function of a dataset and maybe a generator; its code runs.",
+            help="The module:function that takes a dataset and, optionally, a generator; its code "
+            "runs.",
             autocompletion=completion.complete_targets,
         ),
     ],

@@ -115,9 +115,7 @@ def render_judgement(judgement: StatementJudgement) -> Iterator[Text | Padding]:
         yield Text(f"    caveat: {judgement.caveat}")
     if not tried:
         return
-    yield Text(
-        f"    tried beside it: {_format_held_count(tried)} other settings{_free_of(judgement)}"
-    )
+    yield Text(f"    also tried: {_format_held_count(tried)} other settings{_free_of(judgement)}")
     shown = [each for each in tried if not _is_agreeing(judgement, each)]
     if shown:
         yield Padding(_make_settings_table(judgement.measure, shown), (0, 0, 0, 4))

@@ -43,7 +43,7 @@ def scan(
     subject: Annotated[
         list[str] | None,
         typer.Option(
-            "--subject", metavar="NAME", help="Scan this subject alone, or those below it."
+            "--subject", metavar="NAME", help="Scan only this subject, or those below it."
         ),
     ] = None,
     seconds: Annotated[
@@ -52,13 +52,17 @@ def scan(
     trials: Annotated[
         int, integer_option("--trials", "Certifying outputs on each dataset, at most.")
     ] = 10_000,
-    confidence: Annotated[float, number_option("--confidence", "Of all findings together.")] = 1
-    - 1e-6,
+    confidence: Annotated[
+        float, number_option("--confidence", "The confidence of all findings together.")
+    ] = 1 - 1e-6,
     seed: Annotated[
-        int, integer_option("--seed", "Of all randomness that is not the package's own.")
+        int, integer_option("--seed", "The seed of all randomness that is not the package's own.")
     ] = 0,
     workers: Annotated[
-        int | None, integer_option("--workers", "Subjects at a time (every core).")
+        int | None,
+        integer_option(
+            "--workers", "How many subjects run at a time (default: one on every core)."
+        ),
     ] = None,
     timeout: Annotated[
         float, number_option("--timeout", "Seconds that a call of the package may take.")

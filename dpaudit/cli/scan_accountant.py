@@ -88,7 +88,7 @@ def _print_accountant_scan(result: AccountantScan, said: list[str]) -> None:
     shown = make_console()
     shown.print(_make_accountant_table(result))
     _print_violation_groups("False claims", result.violations)
-    _print_violation_groups("Wrong, though nothing false is claimed", result.defects)
+    _print_violation_groups("Wrong, but without a false claim", result.defects)
     _print_violation_groups("Below our bracket, without a second opinion", result.unconfirmed)
     for found in result.unordered:
         shown.print(

@@ -44,12 +44,17 @@ def scores(
     fpr: Annotated[
         str | None,
         typer.Option(
-            metavar="RATE,RATE,...", help="False-positive rates to look at (0.001,0.01,0.1)."
+            metavar="RATE,RATE,...", help="False-positive rates to report (0.001,0.01,0.1)."
         ),
     ] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="A column that is no score.")] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="A column to ignore, because it is not a score.")
+    ] = None,
     seed: Annotated[
-        int, integer_option("--seed", "Decides which scores choose a threshold (default: 0).")
+        int,
+        integer_option(
+            "--seed", "The seed that decides which scores choose a threshold (default: 0)."
+        ),
     ] = 0,
     out: Annotated[str | None, folder_option("Write the report into this directory.")] = None,
     formats: Format = None,

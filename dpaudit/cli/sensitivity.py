@@ -38,16 +38,16 @@ def sensitivity(
     target: Annotated[
         str,
         typer.Argument(
-            help="The module:function of a dataset that is looked at; its code runs.",
+            help="The module:function that takes a dataset and is searched; its code runs.",
             autocompletion=completion.complete_targets,
         ),
     ],
     norm: Annotated[
-        str, word_option("--norm", "Of the difference of two answers: l1, l2 or linf.")
+        str, word_option("--norm", "The norm of the difference of two answers: l1, l2 or linf.")
     ] = "l2",
     claimed: Annotated[
         float | None,
-        number_option("--claimed", "The claimed sensitivity, which a farther movement refutes."),
+        number_option("--claimed", "The claimed sensitivity, which a larger difference refutes."),
     ] = None,
     search_calls: Annotated[
         int,

@@ -50,12 +50,12 @@ def sheet(
     show_records: ShowRecords = False,
     **named: Any,
 ) -> int:
-    """Make one page for whoever signs: what is shown, what is claimed, what nobody looked at.
+    """Make one page for the person who signs: what is shown, what is claimed, what nobody checked.
 
     The questions are those of NIST SP 800-226. Certificates are checked again, and the first line
     says what has to be known first.
 
-    Exit status: 0 if the sheet was written, whatever it says.
+    Exit status: 0 if the sheet was written, whatever its content.
     """
     from dpaudit.auditing.specification.baseline import day_of, today_of
     from dpaudit.sheet import Signer, make_sheet

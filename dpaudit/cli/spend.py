@@ -46,13 +46,11 @@ Words = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A parameter, as of account."),
+    typer.Option("--set", metavar="KEY=VALUE", help="A parameter, as for account."),
 ]
 Group = Annotated[
     list[str] | None,
-    typer.Option(
-        "--group", help="Whose data are in it: one of the disjoint groups; may be given again."
-    ),
+    typer.Option("--group", help="The disjoint group whose data are in it; may be given again."),
 ]
 Samples = Annotated[
     str | None,
@@ -63,7 +61,9 @@ AtDelta = Annotated[
     number_option("--at-delta", "Charge what the accountants prove of it at this delta."),
 ]
 By = Annotated[str | None, typer.Option("--by", help="Who releases.")]
-About = Annotated[str | None, typer.Option("--about", help="What is released, in words.")]
+About = Annotated[
+    str | None, typer.Option("--about", help="A description of the release, in words.")
+]
 Wait = Annotated[float, number_option("--wait", "Seconds to wait for other writers (60).")]
 
 
@@ -71,7 +71,7 @@ def new(
     file: File,
     epsilon: Annotated[float | None, number_option("--epsilon", "The budget.")] = None,
     delta: Annotated[
-        float, number_option("--delta", "At which epsilon is limited (0, pure DP).")
+        float, number_option("--delta", "The delta at which epsilon is limited (0, pure DP).")
     ] = 0.0,
     rho: Annotated[
         float | None, number_option("--rho", "A budget of zero-concentrated DP instead.")
@@ -79,7 +79,11 @@ def new(
     mu: Annotated[float | None, number_option("--mu", "A budget of Gaussian DP instead.")] = None,
     curve: Annotated[
         str | None,
-        typer.Option("--curve", metavar="FILE.csv", help="Several limits: epsilon,delta a line."),
+        typer.Option(
+            "--curve",
+            metavar="FILE.csv",
+            help="A file of several limits, one epsilon,delta a line.",
+        ),
     ] = None,
     filter_: Annotated[
         str,
@@ -95,18 +99,20 @@ def new(
     ] = None,
     order: Annotated[
         list[float] | None,
-        typer.Option("--order", help="Of Renyi divergences; may be given again."),
+        typer.Option("--order", help="An order of Renyi divergences; may be given again."),
     ] = None,
     unit: Annotated[str, typer.Option("--unit", help="Whose privacy.")] = "a person",
     relation: Annotated[
-        str, typer.Option("--relation", help="Of neighbours: add-remove, replace, ...")
+        str, typer.Option("--relation", help="The relation of neighbours: add-remove, replace, ...")
     ] = "add-remove",
     period: Annotated[
-        str | None, typer.Option("--period", help="Which data it is about, in words.")
+        str | None, typer.Option("--period", help="Which data the budget is about, in words.")
     ] = None,
     groups: Annotated[
         str | None,
-        typer.Option("--groups", help="What groups are, in words: a record is in one, always."),
+        typer.Option(
+            "--groups", help="What the groups are, in words: a record is always in the same one."
+        ),
     ] = None,
     by: By = None,
 ) -> None:
@@ -169,7 +175,9 @@ def add(
     about: About = None,
     released: Annotated[
         bool,
-        typer.Option("--released", help="It is out already: charge it even if it does not fit."),
+        typer.Option(
+            "--released", help="The release is out already: charge it even if it does not fit."
+        ),
     ] = False,
     wait: Wait = 60.0,
     as_json: Json = False,
@@ -257,7 +265,9 @@ def verify(
     file: File,
     head: Annotated[
         str | None,
-        typer.Option("--head", help="A digest that show printed once: its line is still there."),
+        typer.Option(
+            "--head", help="A digest that show printed earlier: check that its line is still there."
+        ),
     ] = None,
     wait: Wait = 60.0,
 ) -> int:
@@ -294,7 +304,7 @@ def mend(
     about: About = None,
     wait: Wait = 60.0,
 ) -> None:
-    """Say what a torn line held that nobody can read; the line that says so stays for ever."""
+    """State what an unreadable torn line held; the line with this statement stays for ever."""
     from dpaudit.errors import InvalidArgument, VerbatimText
 
     if nothing == (release is not None):

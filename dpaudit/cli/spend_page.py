@@ -56,7 +56,7 @@ def render_spend_page(found: SpendDocument) -> Iterator[Text | Table]:
 
 def _make_methods_table(one: LimitDocument) -> Table:
     """Return what each method makes of all of it, of which the least counts."""
-    table = Table(title="spent, by every filter that is kept", title_justify="left")
+    table = Table(title="spent, by every filter of the budget", title_justify="left")
     for column in ("filter", "share of delta", "epsilon"):
         table.add_column(column)
     for made in one.methods:

@@ -39,10 +39,11 @@ if TYPE_CHECKING:
     from dpaudit.store.keeping import Storing
 
 store = typer.Typer(
-    help="List, show, export or delete what audits have kept.", invoke_without_command=True
+    help="List, show, export or delete the outputs and results that audits stored.",
+    invoke_without_command=True,
 )
 Place = Annotated[str | None, typer.Argument(help="A report's folder, or a store.")]
-Number = Annotated[int, typer.Argument(help="Of the audit, as store ls has it.")]
+Number = Annotated[int, typer.Argument(help="The number of the audit, as store ls shows it.")]
 
 
 def show_help(context: typer.Context) -> None:
@@ -123,14 +124,16 @@ def _find_store_entry(opened: Store, number: int) -> StoreEntry:
 
 def prune(
     place: Annotated[str, typer.Argument()],
-    everything: Annotated[bool, typer.Option("--all", help="Those that did not end too.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also delete audits that did not end.")
+    ] = False,
 ) -> None:
     """Delete the audits that have ended; the file becomes smaller."""
     from dpaudit.store.catalogue import remove_ended_audits as forget
 
     with _open_store(place) as opened:
         gone = forget(opened, all_of=everything)
-    make_console().print(f"Forgotten: {gone} audit{'s' if gone != 1 else ''}.")
+    make_console().print(f"Deleted: {gone} audit{'s' if gone != 1 else ''}.")
 
 
 def export(
@@ -138,7 +141,7 @@ def export(
     number: Number,
     file: Annotated[str, typer.Argument(help="Ends in .parquet or .csv.")],
 ) -> None:
-    """Write what is kept about an audit as a table."""
+    """Write what a store keeps about an audit as a table."""
     from dpaudit.store.catalogue import export_audit_table as write
 
     with _open_store(place) as opened:
@@ -162,7 +165,7 @@ def resume(
         integer_option("--workers", "Worker processes (every core); no number depends on it."),
     ] = None,
     in_process: Annotated[
-        bool, typer.Option("--in-process", help="Of an audit that was begun with it.")
+        bool, typer.Option("--in-process", help="Needed for an audit that was begun with it.")
     ] = False,
     backend: BackendName = None,
     scheduler: Scheduler = None,
@@ -180,7 +183,7 @@ def resume(
     traceback: Traceback = False,
     show_records: ShowRecords = False,
 ) -> int:
-    """Go on with an interrupted command, or repeat one from what was kept.
+    """Go on with an interrupted command, or repeat one from its store.
 
     The store knows what was computed. Options say where results go, which machines compute, which
     refutations are accepted, and whether records are shown.
@@ -231,7 +234,7 @@ def _run_stored_command(
 ) -> int:
     """Carry out a command that runs no code of the user's, and return its status."""
     if output.formats.shown not in (None, JSON) or output.formats.files:
-        expected = f"--json at most: there is no other of {command.command}"
+        expected = f"at most --json: {command.command} has no other option here"
         raise InvalidArgument("resume", VerbatimText("--format"), expected)
     if executor.backend is not None:
         raise InvalidArgument("backend", executor.backend.name, "nothing: this uses one machine")
@@ -257,7 +260,8 @@ def _require_named(code: Sequence[str], targets: Sequence[str]) -> None:
     own, given = {reference_of(one): one for one in code}, set(map(reference_of, targets))
     if unnamed := [word for reference, word in own.items() if reference not in given]:
         expected = (
-            f"the code it runs named too, if you trust it: {shlex.join(map(one_line, unnamed))}"
+            f"the code that it runs, also named, if you trust it: "
+            f"{shlex.join(map(one_line, unnamed))}"
         )
         raise InvalidArgument("resume", VerbatimText(shlex.join(targets) or "nothing"), expected)
     if unknown := [word for word in targets if reference_of(word) not in own]:
@@ -287,9 +291,10 @@ def merge(
     )
     for some in merged.others:
         said = (
-            f"{one_line(some.audit)}: {some.store} decided {some.count} things otherwise than "
-            f"{into}, such as layouts and what a second gives. Those of {into} stand, and what was "
-            "drawn under others is not used: let every share begin with a copy of share 0's store."
+            f"{one_line(some.audit)}: {some.store} and {into} disagree on "
+            f"{some.count} of their decisions, such as layouts and the outputs that a second "
+            f"gives. Those of {into} stand, and outputs that were drawn under the others are not "
+            "used: let every share begin with a copy of share 0's store."
         )
         make_console().print(said, soft_wrap=True, markup=False)
     for one in found:

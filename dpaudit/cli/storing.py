@@ -28,7 +28,8 @@ Store = Annotated[
     ),
 ]
 NoStore = Annotated[
-    bool, typer.Option("--no-store", help="Keep nothing of what is drawn.", rich_help_panel=OUTPUT)
+    bool,
+    typer.Option("--no-store", help="Store none of the drawn outputs.", rich_help_panel=OUTPUT),
 ]
 
 

@@ -40,7 +40,8 @@ def verify(
     confidence: Annotated[
         float | None,
         number_option(
-            "--confidence", "With which fresh draws (0.999999) or scores (0.95) have to refute."
+            "--confidence",
+            "The confidence with which fresh draws (0.999999) or scores (0.95) have to refute.",
         ),
     ] = None,
     seed: Annotated[
@@ -61,7 +62,7 @@ def verify(
         typer.Option(metavar="N,N,...", help="With canaries: the guesses that were fixed before."),
     ] = None,
     design: Annotated[
-        str | None, typer.Option(help="With canaries: how they were included, as canary takes it.")
+        str | None, typer.Option(help="With canaries: how they were included, as for canary.")
     ] = None,
     workers: Annotated[
         int, integer_option("--workers", "Worker processes (1); no verdict depends on it.")

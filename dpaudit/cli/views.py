@@ -61,8 +61,8 @@ def views(
         list[str] | None,
         typer.Option(
             metavar="[NAME=]WHO,...",
-            help="Who looks: a key of what is returned, or a participant, or several who share "
-            "what they see (default: each).",
+            help="Who looks: a key of the returned value, a participant, or several who share "
+            "their views (default: each).",
             rich_help_panel=Group.DATA.value,
         ),
     ] = None,
@@ -79,7 +79,7 @@ def views(
         word_option("--norm", "The norm of what changes: l2, l1, or box for every number (l2)."),
     ] = None,
     radius: Annotated[
-        float | None, number_option("--radius", "By how much data change at most (1).")
+        float | None, number_option("--radius", "The most by which the data change (1).")
     ] = None,
     delta: Annotated[
         float | None, number_option("--delta", "The delta at which epsilon is shown (1e-5).")

@@ -147,4 +147,4 @@ def convert_unforeseen_errors() -> Iterator[None]:
     except DpauditError:
         raise
     except Exception as error:
-        raise DpauditError(f"something unforeseen, {what_happened(error)}") from error
+        raise DpauditError(f"an unexpected error, {what_happened(error)}") from error

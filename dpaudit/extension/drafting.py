@@ -120,7 +120,7 @@ def write_draft(name: DraftName, folder: Path) -> list[Path]:
         The folder cannot be written.
     """
     if folder.exists() and not folder.is_dir():
-        raise InvalidArgument("--into", str(folder), "a folder, or a name that nothing bears")
+        raise InvalidArgument("--into", str(folder), "a folder, or a name that does not exist yet")
     # Every path is looked at before the first is written: a refusal leaves nothing behind.
     contents = {folder / path: text.encode("utf-8") for path, text in draft_files(name).items()}
     for path in contents:

@@ -43,7 +43,7 @@ class CommandLine:
     >>> CommandLine("cat {data} | wc -l").arguments
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: command: got 'cat {data} | wc -l', expected one program and \
-its arguments: no shell reads '|'; write sh -c '...' around what a shell has to read
+its arguments: no shell reads '|'; write sh -c '...' around the part that a shell has to read
     """
 
     text: str
@@ -59,7 +59,7 @@ its arguments: no shell reads '|'; write sh -c '...' around what a shell has to 
         if not words or "\0" in self.text:
             raise InvalidArgument("command", self.text, "a program and its arguments")
         if of_shell := [one for one in words if one in _SHELL]:
-            cure = "write sh -c '...' around what a shell has to read"
+            cure = "write sh -c '...' around the part that a shell has to read"
             expected = f"one program and its arguments: no shell reads {of_shell[0]!r}; {cure}"
             raise InvalidArgument("command", self.text, expected)
         return words
@@ -86,7 +86,7 @@ its arguments: no shell reads '|'; write sh -c '...' around what a shell has to 
         found = os.path.join(self.folder or ".", name) if "/" in name else name
         where = shutil.which(found)
         if where is None:
-            reason = "is no file that may be run" if "/" in name else "is not on the path"
+            reason = "is not an executable file" if "/" in name else "is not on the path"
             if "/" in name and not Path(found).exists():
                 reason = "is not there"
             expected = f"a program that can be run: {name!r} {reason}"

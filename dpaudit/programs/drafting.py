@@ -43,7 +43,7 @@ def write_helper(language: str, folder: Path) -> list[Path]:
         One of its files is there, or the folder is a file.
     """
     if folder.exists() and not folder.is_dir():
-        raise InvalidArgument("--into", str(folder), "a folder, or a name that nothing bears")
+        raise InvalidArgument("--into", str(folder), "a folder, or a name that does not exist yet")
     contents = {folder / name: text.encode() for name, text in helper_files(language).items()}
     for path in contents:
         if path.exists() or path.is_symlink():

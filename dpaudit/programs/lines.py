@@ -179,7 +179,7 @@ class Conversation:
                 break
         if self._process.waiting and not self._greetings:
             line = bytes(self._process.waiting).partition(b"\n")[0]
-            raise self._broken("no line that nobody asked for", line)
+            raise self._broken("no line without a request", line)
 
     def _drop_greetings(self, most: int) -> None:
         """Forget answers to greetings that were sent while an answer was waited for."""

@@ -43,7 +43,7 @@ def output_of(printed: bytes) -> Any:
     try:
         text = printed.decode("utf-8").strip()
     except UnicodeDecodeError:
-        raise NotAnOutput("bytes that are no text in UTF-8") from None
+        raise NotAnOutput("bytes that are not text in UTF-8") from None
     if not text:
         raise NotAnOutput("nothing")
     if _NUMBER.fullmatch(text):
@@ -82,7 +82,7 @@ def json_of(text: str) -> Any:
     except RecursionError:
         raise NotAnOutput("JSON that is nested too deeply") from None
     except ValueError:
-        raise NotAnOutput("what begins as JSON does and is none") from None
+        raise NotAnOutput("text that begins like JSON and is not JSON") from None
 
 
 def _refuse_json_constant(constant: str) -> Any:

@@ -284,8 +284,8 @@ class Program(Outside):
 
 
 _OWN = (
-    "The program draws its own randomness: another run of this audit has other outputs. One that "
-    "takes {seed}, or says that it is seeded, is drawn again exactly."
+    "The program draws its own randomness: another run of this audit has other outputs. A program "
+    "that takes {seed}, or says that it is seeded, repeats its outputs exactly."
 )
 _open: dict[tuple[str, str, int], Conversation] = {}
 _folders: dict[int, Path] = {}

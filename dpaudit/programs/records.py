@@ -133,7 +133,9 @@ class Format:
                     _render_records_table(to_json_records(records), self.separator).encode(),
                     self.suffix,
                 )
-        expected = "records in .csv, .json or .npy, as no other neighbour can be written"
+        expected = (
+            "records in .csv, .json or .npy, because a neighbour can be written only in these"
+        )
         raise InvalidArgument("dataset", f"a file {self.suffix}", expected)
 
 

@@ -11,7 +11,7 @@
     What would be a proof, or a violation, of code that may keep its noise past a call: nothing can
     be said before it draws noise in every call. Or nothing is released.
 *hint*
-    A place to look at. Nothing is wrong yet: an output may be private all the same.
+    A place to look at. Nothing is refuted yet: an output may still be private.
 """
 
 from __future__ import annotations

@@ -58,12 +58,18 @@ at least 3.81 now. It is refuted again.
             last = "" if acceptance.until is None else f" It is accepted until {acceptance.until}."
             return f"Accepted {entry} {most}: {moved}.{last}"
         case "worse":
-            return f"Worse than what was accepted {entry} {most}: {moved}. It is refuted again."
+            return (
+                f"Worse than the refutation that was accepted {entry} {most}: {moved}. It is "
+                f"refuted again."
+            )
         case "expired":
             return f"Accepted {entry} until {acceptance.until}, which is over: {moved}."
         case "changed":
             other = ", ".join(acceptance.differs)
-            return f"What was accepted {entry} is another claim: {other}. It does not count here."
+            return (
+                f"The refutation accepted {entry} is of another claim: {other}. It does not "
+                f"count here."
+            )
         case "not refuted":
             was = f"was at least {_format_floored(acceptance.was)}"
             return f"Accepted {entry}, and no longer refuted ({was}): delete its entry."

@@ -157,7 +157,7 @@ def _link_words(judged: JudgedRow, link: Consequence) -> str:
 def _figure_words(judged: JudgedRow, drawn: ReproductionEvidence) -> Sequence[str]:
     run = judged.figure_run
     if run is None:
-        return ("No run that draws it again is published.",)
+        return ("No run that reproduces it is published.",)
     outcome = {True: "It held", False: "It did not hold", None: "It could not be judged"}[run.held]
     data = f" on {drawn.stand_in}, in place of the paper's data" if drawn.stand_in else ""
     return (f"{outcome} in a run of {drawn.figure}{data}: {run.evidence}.",)

@@ -195,7 +195,7 @@ def format_taken(taken: Taken) -> str:
     outputs = f"{format_integer(taken.outputs)} output{'s' if taken.outputs != 1 else ''}"
     decisions = f"{format_integer(taken.decisions)} decision{'s' if taken.decisions != 1 else ''}"
     left_out = "; ".join(taken.left_out)
-    further = f"; whether this is the same is not seen: {left_out}" if left_out else ""
+    further = f"; dpaudit cannot see whether this is the same: {left_out}" if left_out else ""
     return f"{outputs} and {decisions}{further}"
 
 

@@ -138,7 +138,7 @@ def _format_refutation_count(results: Sequence[Result]) -> str:
     if any(result.variant is not None for result in results):
         return f"{refuted or 'None'} of {total} audits refuted their claims"
     if all(verdict_words(result) == NO_CLAIM for result in results):
-        return "Nothing is claimed, so that there is no verdict: what was measured stands alone"
+        return "No number is claimed, so there is no verdict, only a measurement"
     if total == 1:
         ends = {"refuted": "refuted", "proved": "proved"}
         return f"The claim audited was {ends.get(results[0].verdict, 'not refuted')}"

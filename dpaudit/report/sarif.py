@@ -29,14 +29,16 @@ _RULES: dict[str, tuple[str, str, str, str]] = {
         "refuted-claim",
         "error",
         "A claimed guarantee is refuted.",
-        "More leaks than is claimed: a certified lower bound is above the claim. Compare the noise "
+        "The mechanism leaks more than it claims: a certified lower bound is above the claim. "
+        "Compare the noise "
         "with the sensitivity, or claim less.",
     ),
     "withheld": (
         "withheld-verdict",
         "warning",
-        "Nothing could be said of a claim.",
-        "A check failed on which every bound rests: outputs are not independent, the stated law is "
+        "The audit could not decide a claim.",
+        "A check failed on which every bound depends: outputs are not independent, the stated law "
+        "is "
         "not that of the code, a declared sensitivity does not hold, or nothing was released.",
     ),
     "missing": (
@@ -49,7 +51,7 @@ _RULES: dict[str, tuple[str, str, str, str]] = {
         "hint",
         "note",
         "A place to look at.",
-        "Nothing is wrong yet: an output may be private all the same.",
+        "Nothing is refuted yet: an output may still be private.",
     ),
 }
 

@@ -73,7 +73,7 @@ def with_reproductions(
     run = _Reproducing({one.name: one for one in package.subjects}, installed, until, processes)
     findings = run.all(result.findings, told)
     left = [
-        f"{one.subject}: no script of its own shows the finding again, or there was no time for it"
+        f"{one.subject}: no standalone script reproduces the finding, or there was no time for one"
         for one in findings
         if one.reproduction is None
     ]

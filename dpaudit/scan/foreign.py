@@ -304,7 +304,7 @@ def _agreeing(batches: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any
     # An error of a call comes as text, and its warnings as a list.
     failed = any(isinstance(one.get("said"), str) for one in batches)
     if failed or len(said) > 1:
-        raise DrawnTogether("calls that draw many outputs at once do not all end alike")
+        raise DrawnTogether("calls that draw many outputs at once do not all end in the same way")
     return batches
 
 
@@ -321,7 +321,7 @@ def join_observations(batches: Sequence[Mapping[str, Any]]) -> Array | list[Any]
     found = list[Any]()
     for one in batches:
         if not one.keys() & {"numbers", "outputs"}:
-            raise MechanismError("its environment sent what is no batch of outputs")
+            raise MechanismError("its environment sent something that is not a batch of outputs")
         found += (
             one["numbers"].tolist() if "numbers" in one else map(decode_observation, one["outputs"])
         )

@@ -33,8 +33,8 @@ from dpaudit.scan.foreign import Foreign
 from dpaudit.watching.watch import Touch
 
 KEPT = (
-    "outputs differ from process to process, as where an answer is kept: what one process showed "
-    "certifies nothing"
+    "outputs differ from process to process, as when an answer is kept: the outputs of one process "
+    "certify nothing"
 )
 # Where outputs did not vary, a refutation is looked at again in new processes.
 _PROCESSES = (2, 24)  # at least, and at most
@@ -45,8 +45,8 @@ _LOOKED = 8  # outputs of each dataset in each process
 _IMPROBABLE = 1e-6  # p-value of outputs that are too improbable for one law
 _IMPORTING = 180.0  # seconds that a package may take to be imported
 _NO_TIME = (
-    "what tells the datasets apart was the same in every answer, and there was no time to look "
-    "whether it is kept outside the call: give the scan more"
+    "the part that distinguishes the datasets was the same in every answer, and no time was left "
+    "to check whether it is kept outside the call: give the scan more time"
 )
 _FEW = 3  # outputs that are not as all the others: fewer are a glitch
 _AHEAD = 1  # steps of the clocks
@@ -129,7 +129,7 @@ class RefutationLook:
             )
             if any(not is_one(np.append(now[:, n], usual[n])) for n in range(len(columns))):
                 return _format_touched_names(
-                    [("clock", "in a new interpreter, at another time, it is another one")]
+                    [("clock", "in a new interpreter, at another time, it differs")]
                 )
         return ""
 
@@ -171,6 +171,6 @@ def _is_steady(values: Array) -> bool:
 def _format_touched_names(touches: Sequence[Touch]) -> str:
     shown = "; ".join(f"{kind} {shorten_path(name)}" for kind, name in touches[:3])
     return (
-        "what tells the datasets apart was the same in every answer, and may be noise that was "
-        f"drawn before and is kept outside the call ({shown})"
+        "the part that distinguishes the datasets was the same in every answer, and may be noise "
+        f"that was drawn earlier and is kept outside the call ({shown})"
     )

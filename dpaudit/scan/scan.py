@@ -71,7 +71,7 @@ _TIMEOUT = 20.0
 _MEMORY = 4 * 2**30
 _LEAST_SECONDS = 2.0  # that a subject has, however little time there is
 _FLOATING_SHARE = 0.3  # of an additive subject's time, for the numbers themselves
-_OUT_OF_TIME = "the time was over before any pair of it was certified"
+_OUT_OF_TIME = "the time ran out before any of its pairs was certified"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class ScanBudget:
     Parameters
     ----------
     confidence
-        Of all findings together.
+        The confidence of all findings together.
     trials
         Certifying outputs of each dataset, at most.
     seconds
@@ -187,7 +187,7 @@ def scan_package(
     budget
         What it may take.
     seed
-        Of all randomness that is not the package's own.
+        The seed of all randomness that is not the package's own.
     workers
         Subjects that are scanned at a time; every core by default.
     progress

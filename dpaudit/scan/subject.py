@@ -325,7 +325,7 @@ class SubjectScan:
                 said = f"{len(waiting)} hypotheses were not certified: time"
                 self.ran.unreached.append(said)
                 if suspect:
-                    worse = "of what was not certified looked worse than the claim"
+                    worse = "of the uncertified ones looked worse than the claim"
                     self.ran.notes.append(f"{suspect} {worse}")
                 return
             waiting = waiting[1:]

@@ -237,7 +237,7 @@ class SelfTest:
             yield f"{count} of {of} bounds on known answers are above the truth: too many"
         for one in self.measured:
             if one.wrong:
-                yield f"{one.name}: more was certified than is true"
+                yield f"{one.name}: certified more than the true value"
             elif self.full and one.broken and not one.refuted:
                 yield f"{one.name} is broken and was not refuted"
 

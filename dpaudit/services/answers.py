@@ -88,7 +88,9 @@ def decode_content(body: bytes, encoding: str, most: int) -> bytes | None:
             return _inflate_body(body, window, most)
         except zlib.error:
             continue
-    raise MechanismError(f"answered with what is no {encoding}, as its content encoding says")
+    raise MechanismError(
+        f"answered with bytes that are not {encoding}, which its content encoding states"
+    )
 
 
 def _inflate_body(body: bytes, window: int, most: int) -> bytes | None:
@@ -151,12 +153,12 @@ def _text(answer: ServiceAnswer) -> str:
             return answer.body.decode(one).strip()
         except (UnicodeDecodeError, LookupError):
             continue
-    other = "names no charset" if charset is None else f"is none in {charset}, as it says"
+    other = "names no charset" if charset is None else f"is not text in {charset}, which it states"
     raise MechanismError(f"the answer is no UTF-8 and {other}: {format_answer_beginning(answer)}")
 
 
 def _refuse_constant(name: str) -> Any:
-    raise MechanismError(f"the answer holds {name}, which is no number of JSON")
+    raise MechanismError(f"the answer holds {name}, which is not a number in JSON")
 
 
 def _require_finite(found: Any) -> None:

@@ -178,18 +178,18 @@ def _explain_connection_error(error: Exception, url: SplitResult, timeout: float
     match error:
         case ssl.SSLCertVerificationError():
             return (
-                f"{where} has no certificate that is trusted here ({error.verify_message}): "
+                f"{where} has no certificate that this machine trusts ({error.verify_message}): "
                 "SSL_CERT_FILE names certificates of your own"
             )
         case ssl.SSLError():
             said = error.reason or "no reason given"
-            return f"{where} speaks no TLS that is accepted here ({said}): is it http?"
+            return f"{where} speaks no TLS that this machine accepts ({said}): is it http?"
         case TimeoutError():
             return f"{where} did not answer in {timeout:g} s (request_timeout)"
         case ConnectionRefusedError():
             return f"nothing answers at {where}: is the service started?"
         case OSError() if type(error).__name__ == "gaierror":
-            return f"no host is called {url.hostname}"
+            return f"there is no host with the name {url.hostname}"
         case http.client.IncompleteRead():
             return f"{where} broke off in its answer"
     return f"{where} broke off ({type(error).__name__})"

@@ -88,7 +88,7 @@ class Service(Outside):
     >>> Service("http://127.0.0.1:8000/count", headers={"Authorization": "Bearer 12345"})
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: headers: got a value for Authorization, expected env:NAME, or \
-{env:NAME} in it: a secret that stands here would be in reports
+{env:NAME} in it: a secret written here would appear in reports
     """
 
     url: str
@@ -243,7 +243,10 @@ class Service(Outside):
             waited += seconds
             if answer is not None and waited > self.patience:
                 asked = f"{answer.status} {answer.reason}, {refusals} times in a row"
-                expected = f"it asks to wait {waited:g} s and more, of {self.patience:g} (patience)"
+                expected = (
+                    f"it asked for waits of {waited:g} s or more in all, and "
+                    f"{self.patience:g} s are allowed (patience)"
+                )
                 raise MechanismError(f"answered {asked}: {expected}")
             self._journal.hold(seconds)
         return self._require_success(answer)
@@ -347,7 +350,7 @@ def _require_header(name: str, value: Any) -> None:
         raise InvalidArgument("headers", VerbatimText(name), "a text of one line")
     secret = any(one in name.lower() for one in _SECRETS)
     if secret and not value.startswith("env:") and "{env:" not in value:
-        expected = "env:NAME, or {env:NAME} in it: a secret that stands here would be in reports"
+        expected = "env:NAME, or {env:NAME} in it: a secret written here would appear in reports"
         raise InvalidArgument("headers", VerbatimText(f"a value for {name}"), expected)
 
 

@@ -129,9 +129,9 @@ def _format_void_reasons(
         yield f"VOID: it was valid until {signer.until}."
     stated = {one.sha256 for one in subjects if one.sha256 is not None}
     if digest == "":
-        yield "NOT COMPARED: no file of the code that was named is found."
+        yield "NOT COMPARED: no file of the named code was found."
     elif digest is not None and stated != {digest}:
-        yield "VOID: the code is another than the one that was audited."
+        yield "VOID: the code differs from the code that was audited."
 
 
 def _format_sheet_headline(subjects: Sequence[SheetSubject]) -> Iterator[str]:
@@ -168,7 +168,7 @@ def _format_subject_verdicts(subjects: Sequence[SheetSubject]) -> Iterator[str]:
             yield f"{word}: {len(names)} of {len(subjects)} ({listed}{more})."
     failing = [one.name for one in subjects if one.certificate.state == "fails"]
     if failing:
-        yield f"CERTIFICATES DO NOT VERIFY of {', '.join(failing)}."
+        yield f"CERTIFICATES DO NOT VERIFY for {', '.join(failing)}."
     bare = [one for one in subjects if one.verdict == "refuted" and not one.certificate.shows]
     if len(bare) > len(failing):
         yield f"{len(bare)} of these refutations have no certificate that was checked and stands."
@@ -206,7 +206,9 @@ def _by_standing(
     for standing in standings:
         number_of = sum(len(names) for (one, _), names in found.items() if one == standing)
         if number_of:
-            yield AnswerPart(standing, f"Of {number_of} of {total} results: each has a line below.")
+            yield AnswerPart(
+                standing, f"For {number_of} of {total} results: each has a line below."
+            )
 
 
 _UNITS = {
@@ -219,13 +221,13 @@ _UNITS = {
 def _make_unit_part(one: SheetSubject) -> AnswerPart:
     if not one.relation:
         return AnswerPart("not looked at", "The report names no neighbours.")
-    what = _UNITS.get(one.relation, f"what neighbours differ in, which is: {one.relation}")
+    what = _UNITS.get(one.relation, f"the difference between neighbours: {one.relation}")
     named = f" ({one.relation})" if one.relation in _UNITS else ""
     by = one.claimed_by or one.proved_by or "the report"
     return AnswerPart(
         "claimed",
-        f"By {_shorten_author(by)}: {what}{named}. Whether a person has one record was not "
-        "looked at.",
+        f"By {_shorten_author(by)}: {what}{named}. Nobody checked whether a person has only one "
+        f"record.",
     )
 
 
@@ -254,13 +256,13 @@ def _in_words(one: SheetSubject) -> AnswerPart:
         seen = (
             ""
             if one.success is None
-            else " By one event an attacker was right in "
+            else " An attacker who used one event was right in "
             f"{_format_percent(one.success, ROUND_FLOOR)} of fresh runs."
         )
         standing: Standing = "shown" if one.certificate.shows else "claimed"
         return AnswerPart(standing, f"What the claim would promise does not hold.{seen}")
     if one.verdict == "withheld" or one.guarantee is None:
-        return AnswerPart("not looked at", "No number is left to put into words.")
+        return AnswerPart("not looked at", "There is no number to put into words.")
     standing = "shown" if one.from_code and one.certificate.stands else "claimed"
     return AnswerPart(standing, _format_attacker_promise(one.guarantee, one.delta))
 
@@ -290,9 +292,7 @@ def _make_correctness_part(one: SheetSubject) -> AnswerPart:
         standing: Standing = "shown" if one.certificate.shows else "claimed"
         return AnswerPart(standing, f"That it is not right. {format_certificate_state(one)}")
     if one.verdict == "withheld":
-        return AnswerPart(
-            "not looked at", "A check failed, so that nothing can be said of the code."
-        )
+        return AnswerPart("not looked at", "A check failed, so nothing can be said about the code.")
     if one.from_code and one.certificate.shows:
         return AnswerPart(
             "shown", "Proved from the code for all datasets of the domain, over the reals."
@@ -307,10 +307,13 @@ def _make_correctness_part(one: SheetSubject) -> AnswerPart:
         )
     if one.command in ("replay", "prove"):
         return AnswerPart(
-            "claimed", "The code was run and contradicts nothing; that shows nothing more."
+            "claimed",
+            "The audit ran the code, which did not contradict the claim; this shows nothing more.",
         )
     if not one.claimed:
-        return AnswerPart("not looked at", "Nothing is claimed that the code could keep or break.")
+        return AnswerPart(
+            "not looked at", "The report states no claim that the code could keep or break."
+        )
     drawn = (
         "The audit" if one.outputs is None else f"An audit of {format_integer(one.outputs)} outputs"
     )
@@ -347,8 +350,8 @@ def _make_view_part(one: SheetSubject) -> AnswerPart:
         )
     return AnswerPart(
         "claimed",
-        f"The attacker is taken to see {one.view}, and nothing else. How data are collected was "
-        "not looked at.",
+        f"The report assumes that the attacker sees {one.view}, and nothing else. Nobody checked "
+        f"how data are collected.",
     )
 
 
@@ -381,7 +384,9 @@ def _make_composition_parts(subjects: Sequence[SheetSubject]) -> tuple[AnswerPar
         )
     names = {one.about for one in subjects}
     if None in names or len(names) != 1:
-        said = "Nothing is added up: the reports do not say that they are about the same data."
+        said = (
+            "The sheet adds nothing up: the reports do not say that they are about the same data."
+        )
         return (AnswerPart("not looked at", said),)
     return (_make_claim_sum_part(subjects, str(next(iter(names)))),)
 
@@ -392,7 +397,7 @@ def _make_claim_sum_part(subjects: Sequence[SheetSubject], about: str) -> Answer
     if any(one.verdict in ("refuted", "withheld") for one in subjects):
         return AnswerPart(
             "not looked at",
-            f"All are about {about}. There is no sum: a claim is refuted, or nothing can be said.",
+            f"All are about {about}. There is no sum: a claim is refuted, or has no verdict.",
         )
     # Epsilons add up under one neighbour relation alone: a replaced record may count twice as
     # much as one that is added.
@@ -429,7 +434,10 @@ def _format_rounded_up(value: float) -> str:
 def _list_void_conditions(subjects: Sequence[SheetSubject], signer: Signer) -> Iterator[str]:
     digests = {f"{one.code}: {one.sha256}" for one in subjects if one.sha256 is not None}
     if digests:
-        yield "a file of the code has another SHA-256 than below, or a file that it imports changes"
+        yield (
+            "a file of the code has a SHA-256 that differs from the one below, or a file that it "
+            "imports changes"
+        )
     else:
         yield "the code changes in any way (no digest of it is in the report)"
     yield "a newer version of a library that it uses is installed"

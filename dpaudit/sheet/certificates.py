@@ -198,15 +198,15 @@ def _find_report_disagreements(document: Document, stated: ReportStatement) -> I
         yield f"it states {value:.6g}, and the report {stated.lower:.6g}"
     code = document.instance.get("mechanism")
     if isinstance(code, Mapping) and stated.sha256 not in (None, code.get("sha256")):
-        yield "it is of other code than the report"
+        yield "it is for other code than the report"
     if stated.files is not None and list(stated.files) != document.instance.get("sha256"):
-        yield "it is of other files of outputs than the report"
+        yield "it is for other files of outputs than the report"
     claimed = _get_claimed_numbers(document)
     if isinstance(claimed, Mapping) and stated.claimed is not None:
         if _numbers_in(claimed) != _numbers_in(stated.claimed):
-            yield "it is of another claim than the report"
+            yield "it is for another claim than the report"
     if stated.relation not in (None, document.relation) and document.kind not in _OF_ONE_DATASET:
-        yield "it is of other neighbours than the report"
+        yield "it is for other neighbours than the report"
     if stated.proves is not None:
         yield from _find_proof_differences(document, stated.proves)
 
@@ -221,12 +221,12 @@ def _find_proof_differences(document: Document, program: ProofSubject) -> Iterab
     code, universe = document.instance.get("mechanism"), document.instance.get("universe")
     reference = code.get("reference") if isinstance(code, Mapping) else None
     if reference is not None and _last_name(str(reference)) != _last_name(program.function):
-        yield f"it is of {one_line(str(reference))}, and the report of another function"
+        yield f"it is for {one_line(str(reference))}, and the report is about another function"
     stated = universe if isinstance(universe, Mapping) else {}
     if stated.get("relation") != program.relation:
-        yield "it is of other neighbours than the report"
+        yield "it is for other neighbours than the report"
     if program.records is not None and stated.get("records") not in program.records:
-        yield "it is of datasets of another size than the report"
+        yield "it is for datasets of another size than the report"
 
 
 def _last_name(reference: str) -> str:

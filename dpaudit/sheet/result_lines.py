@@ -22,12 +22,12 @@ def _format_refuted_subject(one: SheetSubject) -> str:
 
 
 def _format_withheld_subject(one: SheetSubject) -> str:
-    return "WITHHELD: nothing can be said, as a check failed on which the audit rests."
+    return "WITHHELD: the audit cannot decide, because a check failed on which it depends."
 
 
 def _not_refuted(one: SheetSubject) -> str:
     if one.command == "prove":
-        return "NOT PROVED: the proof stopped, which says nothing of the claim."
+        return "NOT PROVED: the proof stopped, which says nothing about the claim."
     if not one.claimed:
         measured = f": {one.measured}" if one.measured else ""
         return f"NOTHING IS CLAIMED{measured}. No certificate stands behind it."

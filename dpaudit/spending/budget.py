@@ -232,7 +232,7 @@ class Budget:
             # The digests alone prove that a file is whole, and not that it is the one that was read
             # before: an older copy of it is whole as well.
             if chain.header.id != own:
-                raise DataError(f"{name}: is another budget than it was: its id is not {own}")
+                raise DataError(f"{name}: is no longer the same budget: its id is not {own}")
             if len(chain.digests) <= place or chain.digests[place] != digest:
                 raise DataError(
                     f"{name}: lacks line {place + 1} as it was; bring back the file with all lines"
@@ -431,7 +431,7 @@ class Budget:
         if not chain.torn.is_read:
             raise DataError(
                 f"{one_line(str(self.path))}: ends in a line that its writer was kept from "
-                "finishing, and nobody can read what it charges; say what it was: dpaudit spend "
+                "finishing, and nobody can read what it charges; state what it was: dpaudit spend "
                 "mend FILE gaussian sigma=4, or that it was nothing: dpaudit spend mend FILE "
                 "--nothing"
             )

@@ -281,8 +281,8 @@ def _read_line(line: bytes, previous: str, name: str, place: int) -> dict[str, A
     # The digest first: of a line that was changed nothing else may be believed.
     if _compute_line_digest(body) != _digest_of(line) or not isinstance(document, dict):
         raise BrokenChain(
-            f"{name}: line {place} was changed after it was written: its digest is not that of "
-            "what it says; bring back the file as it was"
+            f"{name}: line {place} was changed after it was written: its digest does not "
+            "match its content; bring back the file as it was"
         )
     if document.pop("previous", None) != previous:
         raise BrokenChain(

@@ -82,7 +82,7 @@ def _with_scale(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters of Laplace noise with the scale that an epsilon stands for."""
     epsilon = check.require_positive("epsilon", given["epsilon"])
     if "noise_scale" in given:
-        raise InvalidArgument("epsilon", epsilon, "nothing beside a scale of the noise")
+        raise InvalidArgument("epsilon", epsilon, "nothing in addition to a scale of the noise")
     sensitivity = check.require_positive("sensitivity", given.get("sensitivity", 1.0))
     # Less noise costs more: rounded up, the scale would stand for a smaller epsilon than was given.
     scale = rounding.round_fraction_down(

@@ -70,7 +70,8 @@ class HeldFile:
         except OSError as error:
             why = error.strerror or type(error).__name__
             raise DataError(
-                f"{self._name}: the system does not say that the line is on the disk ({why}), so "
+                f"{self._name}: the system does not confirm that the line is on the disk ({why}), "
+                f"so "
                 "release nothing; it counts if it is there: dpaudit spend show"
             ) from error
 
@@ -84,8 +85,8 @@ class HeldFile:
         """
         if not _is_there(self.path, self.descriptor):
             raise DataError(
-                f"{self._name}: was removed or replaced while it was held, so that no file has "
-                "what was charged meanwhile; release nothing, and charge it again"
+                f"{self._name}: was removed or replaced while it was held, so the charges of that "
+                f"time are in no file; release nothing, and charge it again"
             )
 
     def _take_back(self, size: int, error: OSError) -> None:
@@ -233,7 +234,10 @@ def _lock_budget_file(path: Path, descriptor: int, kind: int, deadline: float) -
                 ) from None
             time.sleep(_PAUSE)
         except OSError as error:
-            what = "cannot be locked, as its file system has no locks (flock); nothing was charged"
+            what = (
+                "cannot be locked, because its file system has no locks (flock); nothing was "
+                "charged"
+            )
             raise _make_budget_file_error(path, what, error) from error
 
 

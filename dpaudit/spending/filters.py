@@ -198,7 +198,7 @@ def fix_terms(
             raise InvalidArgument("orders", one, "numbers above 1")
     limits: tuple[Limit, ...]
     if rho is not None or mu is not None:
-        expected = "nothing beside a limit on rho or mu, which is a filter by itself"
+        expected = "nothing in addition to a limit on rho or mu, which is a filter by itself"
         if filter_name != "any":
             raise InvalidArgument("filter", filter_name, expected)
         if own_delta is not None:

@@ -154,7 +154,7 @@ def _without_number(terms: Terms, limit: Limit, totals: Mapping[str | None, Rele
         return f"{together} together, and {_get_reserved_deltas(terms, limit)}"
     if limit.epsilon is not None and limit.delta == 0:
         return "a budget without a delta, which is one of pure DP, has no number for it (--delta)"
-    return "no filter of the budget has a number for it beside what is charged already"
+    return "no filter of the budget has a number for it on top of the earlier charges"
 
 
 def _get_reserved_deltas(terms: Terms, limit: Limit) -> str:

@@ -39,7 +39,7 @@ def require_known_groups(chain: Chain, groups: Sequence[str]) -> set[str]:
     if isinstance(groups, str):
         raise InvalidArgument("groups", groups, "a list of names")
     if groups and chain.header.partition is None:
-        expected = "none: the budget says of no partition into groups (partition, --groups)"
+        expected = "none: the budget states no partition into groups (partition, --groups)"
         raise InvalidArgument("groups", list(groups), expected)
     named = {name_of_group(require_some_words("groups", one)) for one in groups}
     # Two spellings of one group would each have a total of their own, and the group would spend

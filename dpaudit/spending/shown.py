@@ -21,8 +21,8 @@ from dpaudit.spending.judging import Charge, currency_of, part_spent
 DIGITS = 6
 _WIDTH = 24  # of a bar
 _WORDS: dict[Remark, str] = {
-    "clock-behind": "A clock was behind: some release has an earlier time than the one before it. "
-    "The order is that of the file.",
+    "clock-behind": "A clock was slow: some release has an earlier time than the one before it. "
+    "The order of the file counts.",
     "torn": "The last line is torn: its writer was kept from finishing it and reported no success. "
     "It counts as far as it can be read.",
     "network": "The file is on a network file system. All machines have to see its locks (flock), "
@@ -104,13 +104,14 @@ def meaning_of(found: SpendDocument) -> Iterator[str]:
         named = " and ".join(name_limit(one.limit) for one in found.limits)
         yield (
             f"Holds: {named}, for all that is charged, also where parameters were chosen by "
-            "earlier outputs. What is spent is a gauge, and no guarantee by itself."
+            "earlier outputs. The amount spent is a gauge, not a guarantee by itself."
         )
     odometer = found.odometer
     if math.isfinite(odometer.epsilon):
         at = f" at delta = {format_significant(odometer.delta)}" if odometer.delta else ""
         yield (
-            "At every time at once, also for parameters chosen so (odometer): epsilon = "
+            "At all times at once, also for parameters chosen by earlier outputs (odometer): "
+            "epsilon = "
             f"{format_significant(odometer.epsilon, DIGITS, ROUND_CEILING)}{at}."
         )
     if found.planned is not None and found.planned.epsilon is not None:

@@ -69,7 +69,7 @@ def test_each_trial_is_a_call_of_its_own():
     assert collect_call_outputs(call, 3).tolist() == [[0, 0], [1, -1], [2, -2]]
     assert asked == [0, 1, 2]
     for outputs in ([[1.0], [1.0, 2.0]], [["a"], ["b"]], [[None], [1.0, 2.0]]):
-        with pytest.raises(InvalidArgument, match="as many in every trial"):
+        with pytest.raises(InvalidArgument, match="the same count in every output"):
             collect_call_outputs(lambda trial, outputs=outputs: outputs[trial], 2)
 
 

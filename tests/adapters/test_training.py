@@ -97,7 +97,7 @@ def test_a_filter_draws_from_numpys_generator_which_is_put_back(monkeypatch):
 
 def test_a_filter_that_sends_nothing_is_refused(monkeypatch):
     mechanism = filtering(monkeypatch, lambda *_: None)
-    with pytest.raises(InvalidArgument, match="one that sends something"):
+    with pytest.raises(InvalidArgument, match="a client that sends something"):
         mechanism.sample(np.zeros(2), 1, np.random.default_rng(0))
 
 

@@ -53,7 +53,7 @@ def test_a_request_to_terminate_is_said_and_has_its_own_status(capsys, monkeypat
 def test_what_nobody_foresaw_is_said_to_be_so(capsys):
     assert report_run_end(ZeroDivisionError("division")) == 2
     said = capsys.readouterr().err
-    assert said.startswith("error: something unforeseen, ")
+    assert said.startswith("error: an unexpected error, ")
     assert said.count("\n") == 1
 
 

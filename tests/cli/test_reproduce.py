@@ -65,7 +65,7 @@ def test_what_was_tried_is_in_the_files_and_on_the_terminal(dpaudit, tmp_path):
     tried = judged["tried"]
     assert {"D": 5.0, "iterations": 50} in [each["setting"] for each in tried]
     held = sum(each["held"] is True for each in tried)
-    assert f"tried beside it: held at {held} of {len(tried)} other settings" in ran.out
+    assert f"also tried: held at {held} of {len(tried)} other settings" in ran.out
     text = (tmp_path / "huang2020-figure1-statements.csv").read_text()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["setting"] for row in rows][:1] == ["as drawn"]

@@ -73,7 +73,7 @@ def written(folder, *found, certificates=()):
     [
         ("refuted", r"\*\*REFUTED: at least .*No certificate stands behind it\.\*\*"),
         ("not refuted", r"\*\*NOT REFUTED: .*no evidence that it holds\. There is no certificate"),
-        ("withheld", r"\*\*WITHHELD: nothing can be said"),
+        ("withheld", r"\*\*WITHHELD: the audit cannot decide"),
     ],
 )
 def test_the_first_line_says_the_verdict_and_nothing_is_shown(tmp_path, results, verdict, first):
@@ -184,7 +184,7 @@ def test_what_is_over_or_of_other_code_is_void(tmp_path, results):
     past = Signer(by=None, on=TODAY, until=TODAY - datetime.timedelta(days=1))
     assert made(folder, signer=past).headline.startswith("VOID: it was valid until 2031-03-09.")
     assert made(folder, signer=Signer(by=None, on=TODAY, until=TODAY)).headline.startswith("NOT")
-    assert made(folder, digest="0" * 64).headline.startswith("VOID: the code is another")
+    assert made(folder, digest="0" * 64).headline.startswith("VOID: the code differs")
     same = results["not refuted"].code.sha256
     assert made(folder, digest=same).headline.startswith("NOT")
 
@@ -253,7 +253,7 @@ def test_what_several_reports_miss_is_named(tmp_path, results):
 def test_code_of_which_no_file_is_found_was_not_compared(dpaudit, tmp_path, results):
     folder = written(tmp_path / "r", results["not refuted"])
     ran = dpaudit("sheet", str(folder), "--mechanism", "nowhere_at_all:function")
-    assert ran.out.startswith("**NOT COMPARED: no file of the code that was named is found. NOT")
+    assert ran.out.startswith("**NOT COMPARED: no file of the named code was found. NOT")
 
 
 def test_reports_of_other_commands(dpaudit, tmp_path, monkeypatch):
@@ -339,7 +339,7 @@ def test_a_certificate_of_other_outputs_or_another_claim_fails(outputs, part, na
     document = json.loads(file.read_text())
     document[part][name] = other
     file.write_text(json.dumps(document))
-    assert "ITS CERTIFICATE DOES NOT VERIFY (it is of " in made(outputs).headline
+    assert "ITS CERTIFICATE DOES NOT VERIFY (it is for " in made(outputs).headline
 
 
 def test_what_is_no_report_is_named(dpaudit, tmp_path):

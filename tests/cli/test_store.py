@@ -89,5 +89,5 @@ def test_decisions_that_a_merged_store_made_otherwise_are_told(ran, folder, tmp_
             store.execute(f"INSERT INTO facts SELECT id, 'layout', {layout} FROM audits")
     code, out, _ = ran("merge", folder, "--into", into)
     assert code == 0, out
-    assert f"decided 1 things otherwise than {into}" in out
+    assert f"and {into} disagree on 1 of their decisions" in out
     assert "copy of share 0's store" in out

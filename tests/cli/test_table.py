@@ -127,7 +127,7 @@ def test_where_nothing_is_claimed_there_is_no_verdict_on_it(dpaudit, tmp_path):
         assert "no claim" in text
         assert "ε = —" not in text
     head, _, _ = pages[1].partition("## 1.")
-    assert "nothing is claimed" in head.lower()
+    assert "no number is claimed" in head.lower()
     assert "**not refuted**" not in pages[1]
     claimed = dpaudit(*counts, "--epsilon", "9")
     assert "not refuted" in claimed.out

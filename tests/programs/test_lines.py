@@ -113,7 +113,7 @@ def test_a_line_that_nobody_asked_for_gives_no_number():
     conversation = talk(THREE, then="sleep 0.1; echo 4")
     conversation.draw("a", lambda: [1, 2], 3, None)
     conversation._came(5.0)
-    with pytest.raises(MechanismError, match="nobody asked for"):
+    with pytest.raises(MechanismError, match="no line without a request"):
         drawn(conversation)
 
 

@@ -358,7 +358,7 @@ def test_what_was_touched_or_is_another_at_another_time_may_hold_noise():
         raise DrawTimeout("over")
 
     hurried, _, _ = look(None, watched=late)
-    assert "there was no time to look" in hurried._outside(seen(1.0, 2.0))
+    assert "no time was left to check" in hurried._outside(seen(1.0, 2.0))
     same, _, _ = look(None, watched=late)
     assert same._outside(seen(1.0, 1.0)) == ""
 

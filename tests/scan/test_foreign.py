@@ -173,7 +173,7 @@ def test_batches_are_an_array_where_all_are_numbers_and_else_a_list():
     mixed = join_observations([one, {"outputs": [("items", "list", [1]), None]}, other])
     assert mixed == [1.0, 2.0, [1], None, 3.0]
     for bad in ({}, {"said": None}):
-        with pytest.raises(MechanismError, match="no batch of outputs"):
+        with pytest.raises(MechanismError, match="not a batch of outputs"):
             join_observations([one, bad])
 
 

@@ -305,7 +305,7 @@ def test_what_there_is_no_time_for_is_said_and_that_it_looked_worse_is_noted(mon
     scan = scan_of(epsilons=(1.0, 2.0, 3.0))
     scan._certify([weighed(9.0), weighed(3.0, setting=1), weighed(3.5, setting=2)])
     assert scan.ran.unreached == ["3 hypotheses were not certified: time"]
-    assert scan.ran.notes == ["3 of what was not certified looked worse than the claim"]
+    assert scan.ran.notes == ["3 of the uncertified ones looked worse than the claim"]
     mild = scan_of()
     mild._certify([weighed(2.9)])
     assert (len(mild.ran.unreached), mild.ran.notes) == (1, [])

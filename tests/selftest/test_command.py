@@ -132,7 +132,7 @@ def measured():
 @pytest.mark.parametrize(
     ("name", "lower", "full", "said"),
     [
-        ("laplace", 1.1, False, "more was certified than is true"),
+        ("laplace", 1.1, False, "certified more than the true value"),
         ("laplace", 1.001, True, None),  # a miss, as one in twenty may be
         ("svt-5", 0.5, True, "broken and was not refuted"),
         ("svt-5", 0.5, False, None),  # too few outputs to ask for it

@@ -128,7 +128,7 @@ def failures(*outcomes, full=True):
         ({"lower": 0.9}, True, None),
         # Of sound bounds one in twenty is above the truth, and no bound of a millionth.
         ({"lower": 1.1, "nearly": 0.9}, True, None),
-        ({"lower": 1.2, "nearly": 1.1}, True, "more was certified"),
+        ({"lower": 1.2, "nearly": 1.1}, True, "certified more"),
         ({"lower": 1.5, "true": 2.0, "event": 2.0}, True, None),
         ({"lower": 0.5, "true": 2.0, "event": 2.0}, True, "is broken and was not refuted"),
         ({"lower": 0.5, "true": 2.0, "event": 2.0}, False, None),

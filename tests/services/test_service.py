@@ -198,7 +198,7 @@ def test_a_number_is_one_whether_it_is_sent_as_3_or_as_3_0():
 def test_a_text_is_read_in_the_charset_that_it_names(sent, charset):
     answer = ServiceAnswer(200, "OK", {"content-type": f"text/plain; charset={charset}"}, sent)
     assert output_of(answer, None) == "wärmer"
-    for other, words in ((";", "names no charset"), ("; charset=ascii", "is none in ascii")):
+    for other, words in ((";", "names no charset"), ("; charset=ascii", "is not text in ascii")):
         with pytest.raises(MechanismError, match=f"no UTF-8 and {words}"):
             output_of(answer._replace(headers={"content-type": f"text/plain{other}"}), None)
 
@@ -219,7 +219,7 @@ def test_a_body_that_is_packed_unasked_is_unpacked_up_to_its_size(encoding, pack
 
     with serving(rule) as server:
         assert said(Service(server.url), [1]) == 3.5
-        for path, words in (("torn", f"no {encoding}"), ("br", "encoding br")):
+        for path, words in (("torn", f"not {encoding}"), ("br", "encoding br")):
             with pytest.raises(MechanismError, match=words):
                 said(Service(f"{server.url}/{path}"), [1])
         with pytest.raises(MechanismError, match="more than 2000 bytes"):
@@ -347,7 +347,9 @@ def test_waits_follow_what_is_asked_for_and_grow_to_a_cap():
 
 def test_patience_ends():
     with serving(lambda _: reply(0, 429, **{"Retry-After": "3600"})) as server:
-        with pytest.raises(MechanismError, match=r"429 .* 3600 s and more, of 10"):
+        with pytest.raises(
+            MechanismError, match=r"429 .* 3600 s or more in all, and 10 s are allowed"
+        ):
             said(Service(server.url, patience=10), [1])
 
 

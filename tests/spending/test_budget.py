@@ -158,7 +158,7 @@ def test_a_file_that_was_replaced_or_rolled_back_is_seen(path):
         budget.charge("laplace", noise_scale=2)
     other = Budget.create(path.with_name("other.jsonl"), epsilon=9.0)
     other.path.replace(path)
-    with pytest.raises(DataError, match="is another budget than it was"):
+    with pytest.raises(DataError, match="is no longer the same budget"):
         budget.charge("laplace", noise_scale=2)
 
 
@@ -215,7 +215,7 @@ def test_releases_are_called_as_users_call_them(path):
     )
     assert budget.check("laplace", epsilon=0.3, sensitivity=3).spent >= 0.3
     assert budget.check("pure", epsilon=0.1).spent == 0.1
-    with pytest.raises(InvalidArgument, match="nothing beside a scale"):
+    with pytest.raises(InvalidArgument, match="nothing in addition to a scale"):
         budget.check("laplace", epsilon=0.3, b=3)
 
 

@@ -73,7 +73,7 @@ def test_a_line_that_nobody_can_read_is_mended_by_hand(content, tmp_path):
     cut = len(b"".join(lines_of(content)[:3])) + 5
     for release, numbers in ((None, [9, 50, None, 11]), ("gaussian", [9, 50, 7, 11])):
         path.write_bytes(content[:cut])
-        with pytest.raises(DataError, match="say what it was"):
+        with pytest.raises(DataError, match="state what it was"):
             Budget(path).charge("gaussian", sigma=11)
         Budget(path).mend(release, **({} if release is None else {"sigma": 7}))
         Budget(path).charge("gaussian", sigma=11)

@@ -112,9 +112,9 @@ def test_likelihood_ratios_are_those_of_normal_laws():
     exact = [-((x - 1) ** 2) / 0.5 + (x + 1) ** 2 / 8 + np.log(4) for x in (0.0, 1.0, 3.0)]
     np.testing.assert_allclose(found, exact, rtol=0.1)
     included[1:, 0] = np.nan
-    with pytest.raises(InvalidArgument, match="two or more of each canary"):
+    with pytest.raises(InvalidArgument, match="two or more runs of each canary"):
         likelihood_ratios(np.zeros(3), included, excluded)
-    with pytest.raises(InvalidArgument, match="one column a score"):
+    with pytest.raises(InvalidArgument, match="one column for each score"):
         likelihood_ratios(np.zeros(2), included, excluded)
 
 

@@ -108,7 +108,7 @@ def ask_in_environment(
     # A child that ends early would otherwise leave questions without a judgement, which would
     # look as if the accountant had never been asked.
     if len(found) < len(asked):
-        raise DpauditError(f"{module.stem}: the process that asks it ended before it was done")
+        raise DpauditError(f"{module.stem}: the process that runs it ended too early")
     return found
 
 

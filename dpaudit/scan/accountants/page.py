@@ -131,7 +131,7 @@ def _render_accountant_lines(result: AccountantScan) -> Iterator[str]:
         )
         yield f"| {' | '.join(cells)} |"
     yield from _render_group_section("False claims", result.violations)
-    yield from _render_group_section("Wrong, though nothing false is claimed", result.defects)
+    yield from _render_group_section("Wrong, but without a false claim", result.defects)
     yield from _render_group_section(
         "Below our bracket, without a second opinion", result.unconfirmed
     )

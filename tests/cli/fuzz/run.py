@@ -158,7 +158,7 @@ class Runs:
         """Return what is wrong with an end."""
         outside, self.places.outside = self.places.outside, []
         lines = err.rstrip().splitlines() or [""]
-        if "something unforeseen" in err or re.search(r"error: (\S+: )?[A-Z]\w+Error\b", err):
+        if "an unexpected error" in err or re.search(r"error: (\S+: )?[A-Z]\w+Error\b", err):
             self.unforeseen[f"{lines[-1][:300]} {arguments}"] += 1
         judging = arguments[0] in ("audit", "verify", "selftest")
         found = {
