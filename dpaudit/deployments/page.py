@@ -147,8 +147,8 @@ def _format_record_counts(judgements: Sequence[RecordJudgement], *, is_lifted: b
     if is_lifted or not findings:
         return f"{start}{found['does not']} do not agree with themselves, {end}"
     return (
-        f"{start}{findings} finding{plural} under disclosure; of the others {end} These findings "
-        "are not public yet: the page states only their number, and no verdict of a single record."
+        f"{start}{findings} finding{plural} under disclosure; of the others {end} The "
+        "findings are not public yet: the page states their number alone, and no record's verdict."
     )
 
 

@@ -3,8 +3,9 @@
 Guarantee: for an observer who reads all messages, mu = 2.0891, which is epsilon = 10.5503 at
 delta = 1e-5, for one number in [0, 1] replaced. Given the earlier messages, message t of the agent
 with this number moves by 1 - 2**-t under noise of scale 1, because the private dual variable adds
-up the effects of the number. The root of the sum of squares is a closed form, its epsilon is from
-50-digit arithmetic. The false claim is that all messages move by 1/2, as the first does: 5.5450.
+up the effects of the number. The root of the sum of squares is a closed form, and its epsilon is
+from 50-digit arithmetic. The false claim is that all messages move by 1/2, as the first does:
+5.5450.
 """
 
 import numpy as np

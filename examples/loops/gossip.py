@@ -2,8 +2,8 @@
 
 Guarantee: mu = sqrt(9) / 3 = 1, which is epsilon = 4.3772 at delta = 1e-5, for one number in [0, 1]
 replaced. Given the messages, the state of a node is its number plus a term that everybody knows, so
-each of its nine messages moves by 1 under noise of scale 3. The mu is a closed form, its epsilon is
-from 50-digit arithmetic. The false claim is that a node sends its number once: 1.2711.
+each of its nine messages moves by 1 under noise of scale 3. The mu is a closed form, and its
+epsilon is from 50-digit arithmetic. The false claim is that a node sends its number once: 1.2711.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 Guarantee: mu = sqrt(10) * (2/4) / 2 = 0.7906, which is epsilon = 3.3415 at delta = 1e-5, for one of
 four records replaced. Two clipped gradients are at most 2 apart, as on this pair after every
-history, so their means are 2/4 apart. The mu is a closed form, its epsilon is from 50-digit
+history, so their means are 2/4 apart. The mu is a closed form, and its epsilon is from 50-digit
 arithmetic. The false claim takes the norm of one clipped gradient, 1, for the distance between two:
 1.5347.
 """

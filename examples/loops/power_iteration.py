@@ -3,7 +3,7 @@
 Guarantee: mu = sqrt(5) / 2 = 1.1180, which is epsilon = 4.9834 at delta = 1e-5, for one record
 replaced. The matrices of two unit records differ by at most 1 in norm. These two records are at
 right angles, so that the difference is a reflection and every product moves by exactly 1, whatever
-came before, under noise of scale 2. The mu is a closed form, its epsilon is from 50-digit
+came before, under noise of scale 2. The mu is a closed form, and its epsilon is from 50-digit
 arithmetic. The false claim is the epsilon of a single product, 1.9931.
 """
 
