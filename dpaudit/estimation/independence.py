@@ -35,6 +35,17 @@ from scipy.special import bdtrc, chdtrc, ndtr
 
 import dpaudit.faults.codes as faults
 from dpaudit._typing import Array
+from dpaudit.estimation.dependences import (
+    CHAINED,
+    KEPT,
+    MOVING,
+    ONCE,
+    PAIRED,
+    SEEDED,
+    SHARED,
+    TWICE,
+    Dependence,
+)
 from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.mechanisms.outputs.recurrence import equal_pairs, variance_of_ties
 
@@ -137,53 +148,7 @@ class _DependenceFinding(NamedTuple):
 
     name: str
     p: float
-    fault: _Fault
-
-
-class _Fault(NamedTuple):
-    """What is wrong where it is not chance: its code, and words with the cure."""
-
-    code: str
-    words: str
-
-
-_ONCE = _Fault(
-    faults.NOISE_SHARED_IN_CALL,
-    "outputs of one call have noise in common: draw separate noise for every output, as "
-    "rng.laplace(size=trials) does",
-)
-_KEPT = _Fault(
-    faults.STATE_KEPT,
-    "outputs of one process have something in common: draw no noise when the mechanism is "
-    "imported or made, and keep none from call to call",
-)
-_MOVING = _Fault(
-    faults.LAW_MOVES,
-    "the law changes from call to call: keep no counter, clock or other state that outputs "
-    "depend on",
-)
-_PAIRED = _Fault(
-    faults.NOISE_SHARED_IN_CALL,
-    "outputs of one call depend on each other: draw the noise of each by itself, not in pairs or "
-    "in a chain",
-)
-_CHAINED = _Fault(
-    faults.STATE_KEPT,
-    "an output depends on the call before: keep nothing from call to call, and seed no generator "
-    "by the clock",
-)
-_TWICE = _Fault(
-    faults.NOISE_SHARED_IN_CALL,
-    "outputs of one call use the same noise: draw separate noise for every output",
-)
-_SEEDED = _Fault(
-    faults.CALLS_REPEAT,
-    "calls repeat one another: take all randomness from the rng argument, and seed no generator "
-    "inside",
-)
-_SHARED = _Fault(
-    faults.STATE_KEPT, "the two datasets share their noise: keep none from call to call"
-)
+    fault: Dependence
 
 
 def _make_independence_check(found: _DependenceFinding, threshold: float) -> CheckOutcome:
@@ -244,7 +209,7 @@ def _of_sides(what: str, on_p: Outputs, on_q: Outputs) -> list[_DependenceFindin
         _DependenceFinding(
             f"{what} of the two datasets",
             compute_side_correlation_p_value(on_p.scores, on_q.scores),
-            _SHARED,
+            SHARED,
         ),
     ]
 
@@ -255,45 +220,45 @@ def _of_side(side: Outputs) -> Iterator[_DependenceFinding]:
     between = compute_heterogeneity_p_value(z, side.processes)
     # What a process keeps is in each of its calls, and tests of calls see it as well.
     is_kept = between < _PLAINLY <= within
-    yield _DependenceFinding("in one call and in others", within, _ONCE)
-    yield _DependenceFinding("in one process and in others", between, _KEPT)
-    yield _DependenceFinding("of whole calls", compute_repeated_calls_p_value(side), _SEEDED)
+    yield _DependenceFinding("in one call and in others", within, ONCE)
+    yield _DependenceFinding("in one process and in others", between, KEPT)
+    yield _DependenceFinding("of whole calls", compute_repeated_calls_p_value(side), SEEDED)
     yield _DependenceFinding(
         "crowded in one call",
         compute_crowding_p_value(z, side.units),
-        _select_call_fault(_ONCE, is_kept),
+        _select_call_fault(ONCE, is_kept),
     )
     yield _DependenceFinding(
-        "crowded in one process", compute_crowding_p_value(z, side.processes), _KEPT
+        "crowded in one process", compute_crowding_p_value(z, side.processes), KEPT
     )
     yield _DependenceFinding(
         "that are equal, in one call",
         compute_group_ties_p_value(z, side.units),
-        _select_call_fault(_TWICE, is_kept),
+        _select_call_fault(TWICE, is_kept),
     )
     yield _DependenceFinding(
-        "that are equal, in one process", compute_group_ties_p_value(z, side.processes), _KEPT
+        "that are equal, in one process", compute_group_ties_p_value(z, side.processes), KEPT
     )
     for words, lag in _get_lags(side.units):
         yield _DependenceFinding(
             words,
             compute_serial_correlation_p_value(z, side.units, lag),
-            _select_call_fault(_PAIRED, is_kept),
+            _select_call_fault(PAIRED, is_kept),
         )
     if int(np.bincount(side.units).max()) == 1:  # no call has a next output, its process has
         together = compute_group_ties_p_value(z, _in_succession(side.processes), len(z))
-        yield _DependenceFinding("that are equal, in calls in succession", together, _CHAINED)
+        yield _DependenceFinding("that are equal, in calls in succession", together, CHAINED)
     yield _DependenceFinding(
-        "at one place of a call", compute_heterogeneity_p_value(z, place), _SEEDED
+        "at one place of a call", compute_heterogeneity_p_value(z, place), SEEDED
     )
     yield _DependenceFinding(
-        "in early and in late calls", compute_trend_p_value(z, side.processes), _MOVING
+        "in early and in late calls", compute_trend_p_value(z, side.processes), MOVING
     )
 
 
-def _select_call_fault(fault: _Fault, is_kept: bool) -> _Fault:
+def _select_call_fault(fault: Dependence, is_kept: bool) -> Dependence:
     """Return what is wrong with calls; of noise that a process keeps, under its code."""
-    return fault._replace(code=_KEPT.code) if is_kept else fault
+    return fault._replace(code=KEPT.code) if is_kept else fault
 
 
 def _get_lags(units: Labels) -> list[tuple[str, int]]:
