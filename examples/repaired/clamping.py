@@ -1,7 +1,7 @@
 """A mean that is clamped to what was seen.
 
-Clamping a noisy mean costs nothing if the limits were fixed beforehand. The smallest and the
-largest record were not: every so often the clamped mean is one of them, exactly and without noise.
+Clamping a noisy mean costs nothing if the limits are fixed beforehand. Here they are the smallest
+and the largest record: now and then the clamped mean equals one of them, exactly and without noise.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """A count, in five lines.
 
-One person moves a count by 1 at most, so that Laplace noise of scale 1 makes it 1-differentially
-private. The broken function adds half of that noise, which pays for epsilon = 2.
+One person moves a count by 1 at most, so Laplace noise of scale 1 makes it 1-differentially
+private. The broken function adds half of that noise, which gives only epsilon = 2.
 """
 
 import numpy as np

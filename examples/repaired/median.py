@@ -1,8 +1,8 @@
 """A median by the exponential mechanism, and its factor of two.
 
-The mechanism draws a price with a probability that grows with its score, how near it is to the
-median. When one record changes, one score can rise by 1 and another fall by 1. That is where the 2
-in `exp(score / 2)` comes from, and people leave it out more often than anything else.
+The mechanism draws a price with a probability that grows with its score, which says how near the
+price is to the median. When one record changes, one score can rise by 1 and another fall by 1.
+This is the reason for the 2 in `exp(score / 2)`, which people often leave out.
 """
 
 import numpy as np

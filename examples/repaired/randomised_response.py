@@ -2,8 +2,8 @@
 
 Heads: tell the truth. Tails: toss again and say what the second coin says. People tell the truth
 with probability 3/4, and 3/4 over 1/4 is 3: epsilon is the logarithm of 3, 1.0986, and not the 1
-that papers often write beside it. To see a tenth of epsilon takes many answers, so that each
-function draws all of them in one call.
+that papers often write beside it. It takes many answers to see a difference of a tenth in
+epsilon, so each function draws all answers in one call.
 """
 
 import numpy as np

@@ -3,9 +3,9 @@
 By Chaudhuri, Monteleoni and Sarwate (2011), one record of norm at most 1 moves the weights by at
 most 2 / (n * penalty) if the penalty is added to the mean loss. Noise whose density falls off with
 its norm at that rate makes them private. scikit-learn adds its penalty to the *sum* of the losses:
-`C` is 1 / (n * penalty), and whoever writes 1 / penalty trains with a penalty n times too small.
-No proof reads what scikit-learn's solver does: the repair rests on the theorem and on the audit.
-The fit draws nothing, so that one call makes it once, and the noise of all trials beside it.
+`C` is 1 / (n * penalty), and `C=1 / penalty` trains with a penalty that is n times too small.
+`dpaudit.prove` cannot read scikit-learn's solver: the repair rests on the theorem and on the audit.
+The fit needs no random numbers, so one call fits once and draws the noise for all trials.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Two answers for the price of one.
 
-Each answer is 1-differentially private, and both together are 2. Whoever publishes two answers
-shares the budget between them: twice the noise on each.
+Each answer is 1-differentially private, but both together cost epsilon = 2. If you publish two
+answers, divide the budget between them: each needs twice the noise.
 """
 
 import numpy as np

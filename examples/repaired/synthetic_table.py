@@ -1,8 +1,8 @@
 """A synthetic table that holds real rows.
 
-Rows drawn from the table look random, and each is the record of a person: whoever sees one knows
-that it was there. The repaired function draws from a noisy count of every city. Whatever it does
-after the noise can no longer leak.
+Rows drawn from the table look random, but each is the record of a person: a reader who sees one
+knows that it was in the table. The repaired function draws from noisy counts of all cities. Its
+steps after the noise can no longer leak anything.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """The first question above a threshold.
 
 The sparse vector technique says which of many counts is the first above a threshold, and costs as
-much as one of them, however many come before it. It adds noise to the threshold and noise to every
-count. Published variants left the second out: then one output is possible on one dataset and
-impossible on its neighbour.
+much as a single count, however many come before it. It adds noise to the threshold and to every
+count. Published variants left out the noise on the counts: then some output is possible on one
+dataset and impossible on its neighbour.
 """
 
 import numpy as np

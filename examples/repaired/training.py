@@ -2,9 +2,9 @@
 
 DP-SGD clips the gradient of every record to norm 1 before it adds them up, so that a record moves
 the sum by at most 1. Frameworks return the mean gradient of a batch, and it is tempting to clip
-that: then one record with a large gradient turns the whole step. Both runs add the same noise and
-claim the epsilon that the accountant proves for 20 steps that sample half of the records. The proof
-of the repaired run reads its code and finds the same epsilon.
+this mean: then one record with a large gradient turns the whole step. Both runs add the same noise
+and claim the epsilon that the accountant proves for 20 steps with samples of half of the records.
+The proof of the repaired run reads its code and finds the same epsilon.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """Which words people use.
 
-Noisy counts of the words that occur tell who wrote a rare one, as groups of a table do. There is
-no public list of all words. The repaired function keeps silent about a word unless its noisy count
-is above what noise alone reaches with probability delta, which makes it (1, 0.001)-differentially
-private. A person counts for 3 words at most, and so the counts move by 3 in all.
+Noisy counts of all words that occur reveal who wrote a rare one, as the groups of a table do. There
+is no public list of all words. So the repaired function leaves out a word unless its noisy count is
+above a limit that noise alone exceeds with probability at most delta. This makes it
+(1, 0.001)-differentially private. A person counts for 3 words at most, so the counts move by 3.
 """
 
 import math

@@ -123,10 +123,10 @@ def index() -> str:
     lines = [
         "# Examples: broken and repaired\n",
         "Twelve scripts, each with a mistake that people make and its repair, from a count to a",
-        "training run. Each shows three numbers of either function: what it *claims*, what",
-        "`dpaudit.prove` *proved* from the code for all data, and what an audit of one pair",
-        "*measured* with 95% confidence. A dash stands where a line stopped the proof, and the",
-        "example names the line.\n",
+        "training run. For both functions, each shows three numbers: the *claimed* epsilon, the",
+        "epsilon that `dpaudit.prove` *proved* from the code for all data, and the lower bound",
+        "that an audit *measured* on one pair, with 95% confidence. A dash means that a line",
+        "stopped the proof; the example names this line.\n",
         "| example | function | claimed | proved | measured | verdict |",
         "|---|---|---|---|---|---|",
     ]
