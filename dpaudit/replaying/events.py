@@ -23,15 +23,14 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
+from dpaudit.replaying.laws import LAWS_WITH_EDGE, LEAST_DOUBLE, Laws, NumberLaw, StandardDraw
 
 _SAME = 1e-9  # relative, below which two constants are not told apart
 _STEPS = (*range(-40, -8), *np.arange(-8.0, 8.01, 0.5).tolist(), *range(9, 41))
 _REACH = 10.0  # standard deviations
 _FAR_CAUTION = 8.0  # scales of noise whose tails are not exponential
 _ROUNDED = 1e-12  # relative, by which a probability may be off, as doubles are rounded
-# Their density is at most 1, and the log of a tail next to the edge has no bounded slope.
-_LAWS_WITH_EDGE = ("uniform", "exponential")
+_CENTRE_ERRORS = 10  # of a centre, that are allowed for
 _SYMMETRIC = ("laplace", "normal", "logistic", "cauchy", "constant")  # whatever sign they have
 _LEAST_PROBABLE = 1e-9  # of events that are looked at: further out a sampler of doubles has no law
 
@@ -89,7 +88,7 @@ class ReplayEvent:
         if self.kind == "equal":
             return self.epsilon(delta)
         laws = [side.numbers[n.place] for n in self.conditions for side in (dataset, neighbour)]
-        tails = all(law is None or law.kind not in _LAWS_WITH_EDGE for law in laws)
+        tails = all(law is None or law.kind not in LAWS_WITH_EDGE for law in laws)
         if tails:
             own = replace(self, probable=self.probable * (1 - slack))
         else:
@@ -180,9 +179,8 @@ def _find_single_events(
     for threshold in _choose_thresholds(p, q):
         for above in (True, False):
             both = (
-                (p.at_least(threshold), q.at_least(threshold))
-                if above
-                else (p.at_most(threshold), q.at_most(threshold))
+                _compute_half_line(p, threshold, above=above),
+                _compute_other_half_line(q, threshold, above=above),
             )
             # Written so that a probability that is no number is passed over. Below delta an event
             # proves nothing.
@@ -198,6 +196,20 @@ def _find_single_events(
                 best = ((proved, event.probable), event)
     if best is not None and best[0][0] > 0:
         yield best[1]
+
+
+def _compute_half_line(law: NumberLaw, threshold: float, *, above: bool) -> float:
+    return law.at_least(threshold) if above else law.at_most(threshold)
+
+
+def _compute_other_half_line(law: NumberLaw, threshold: float, *, above: bool) -> float:
+    """Return the probability of a half-line, 0 only if it is 0 wherever the centre may be."""
+    found = _compute_half_line(law, threshold, above=above)
+    if found > 0 or law.kind not in LAWS_WITH_EDGE:
+        return found
+    off = _CENTRE_ERRORS * law.error
+    moved = (replace(law, centre=law.centre + by) for by in (-off, off))
+    return max(_compute_half_line(one, threshold, above=above) for one in moved)
 
 
 def _may_equal(law: NumberLaw, value: float) -> bool:
@@ -219,10 +231,19 @@ def _choose_thresholds(p: NumberLaw, q: NumberLaw) -> list[float]:
                 else [step for step in _STEPS if abs(step) <= _FAR_CAUTION]
             )
             found |= {law.centre + law.factor * step for step in steps}
+            found |= set(_choose_thresholds_past_edges(law))
         found |= {end for end in (law.low, law.high) if math.isfinite(end)}
     ordered = sorted(found)
     between = [(a + b) / 2 for a, b in pairwise(ordered)]
     return [*ordered, *between]
+
+
+def _choose_thresholds_past_edges(law: NumberLaw) -> Iterator[float]:
+    """Yield thresholds that no noise with an edge goes past, wherever its centre may be."""
+    off = 10 * _CENTRE_ERRORS * law.error
+    if law.kind in LAWS_WITH_EDGE and off > 0:
+        edges = (law.centre, *([law.centre + law.factor] if law.kind == "uniform" else ()))
+        yield from (edge + by for edge in edges for by in (-off, off))
 
 
 def _find_product_events(
@@ -280,7 +301,7 @@ def _find_sum_events(pairs: Sequence[Any], favours: str) -> Iterator[ReplayEvent
             OutputCondition(n, True, float(threshold), float(w))
             for w, (n, _, _) in zip(weights, chosen, strict=True)
         )
-        probable, other = float(ndtr(-step)), float(ndtr(-step - apart))
+        probable, other = float(ndtr(-step)), max(float(ndtr(-step - apart)), LEAST_DOUBLE)
         if probable <= _LEAST_PROBABLE:
             continue
         yield ReplayEvent("sum", favours, conditions, probable, other)

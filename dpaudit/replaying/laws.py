@@ -34,6 +34,9 @@ _TRIED = 3  # draws that are tried for a number, best first
 _LEAST_RUNS = 6  # that a law has to explain without clipping
 _EXACT = 1e-9  # of the scale of the noise, by which a law may miss a number
 ROUNDED = ("round", "floor", "ceil", "trunc")
+# Their density is at most 1, and the log of a tail next to the edge has no bounded slope.
+LAWS_WITH_EDGE = ("uniform", "exponential")
+LEAST_DOUBLE = math.ulp(0.0)
 
 
 def _compute_laplace_tail(z: float) -> float:
@@ -144,7 +147,10 @@ class NumberLaw:
     def _tail(self, threshold: float, *, above: bool) -> float:
         z = (threshold - self.centre) / self.factor
         more, less = KINDS[self.kind]
-        return more(z) if above == (self.factor > 0) else less(z)
+        found = more(z) if above == (self.factor > 0) else less(z)
+        # Without an edge, noise goes everywhere: a 0 is a probability that no double is small
+        # enough for.
+        return found if self.kind in LAWS_WITH_EDGE else max(found, LEAST_DOUBLE)
 
     def predicted(self, z: Array) -> Array:
         """Return the numbers that draws give."""

@@ -257,8 +257,10 @@ def _all_of(event: StatedEvent, own: Sequence[Sequence[_OutputLaw]]) -> tuple[Re
         # One threshold serves both sides: an event is a set of outputs, and does not move with
         # the dataset.
         threshold = _compute_condition_threshold(condition, laws[0])
-        for side, law in enumerate(laws):
-            found[side] = found[side] * _half_line(law, threshold, above=condition.above)
+        own_line, other_line = (_half_line(one, threshold, above=condition.above) for one in laws)
+        if not other_line > 0:
+            other_line = _widen_half_line(laws[1], threshold, above=condition.above)
+        found = [found[0] * own_line, found[1] * other_line]
     return found[0], found[1]
 
 
@@ -273,6 +275,16 @@ def _half_line(law: _OutputLaw, threshold: float, *, above: bool) -> Real:
         if above == (law.factor > 0)
         else compute_lower_tail(law.kind, z)
     )
+
+
+def _widen_half_line(law: _OutputLaw, threshold: float, *, above: bool) -> Real:
+    """Return the most that a half-line past the edge of noise may have, as its centre is off."""
+    off = 10 * law.error
+    moved = [
+        _half_line(replace(law, centre=law.centre + by), threshold, above=above)
+        for by in (-off, off)
+    ]
+    return moved[0] if moved[0] > moved[1] else moved[1]
 
 
 def _not_equivalent(

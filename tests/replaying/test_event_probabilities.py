@@ -277,3 +277,27 @@ def test_rounding_of_steep_tails_is_taken_off():
     event = ReplayEvent("all of", "dataset", condition, probable, other)
     least = math.exp(4 - 1e-3) - math.exp(3 + 1e-3)
     assert least - 0.2 < event.proved(0.0, p, q) < least
+
+
+@pytest.mark.parametrize("kind", ["uniform", "exponential"])
+@pytest.mark.parametrize("favours", [0, 1])
+def test_nothing_is_infinite_that_a_rounded_centre_makes_so(kind, favours):
+    """Centres that are nearer than they may be off are those of one law."""
+    near = [laws(law(kind, centre, 1.0, error=1e-6)) for centre in (0.0, 1e-6)]
+    event = best_event(*near[:: 1 - 2 * favours], 0.0)
+    assert event is None or event.proved(0.0, *near) == 0.0
+    far = [laws(law(kind, centre, 1.0, error=1e-6)) for centre in (0.0, 1.0)]
+    event = best_event(*far[:: 1 - 2 * favours], 0.0)
+    assert event.proved(0.0, *far) == event.epsilon(0.0) == math.inf
+    # So it is at a threshold that the centre's error does not reach.
+    (one,) = event.conditions
+    for by in (-1e-5, 1e-5):
+        moved = [replace(side.numbers[0], centre=side.numbers[0].centre + by) for side in far]
+        assert min(n.at_least(one.threshold) for n in moved) * one.above == 0
+        assert min(n.at_most(one.threshold) for n in moved) * (not one.above) == 0
+
+
+@pytest.mark.parametrize("kind", ["laplace", "normal", "logistic", "gumbel"])
+def test_a_probability_too_small_for_a_double_is_not_0(kind):
+    sides = [laws(law(kind, centre, 1.0), law(kind, centre, 1.0, 1)) for centre in (0.0, 2000.0)]
+    assert 740 < best_event(*sides, 0.0).epsilon(0.0) < 745

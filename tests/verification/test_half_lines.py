@@ -6,7 +6,13 @@ from types import SimpleNamespace
 import pytest
 
 from dpaudit.replaying.laws import _of_mechanism
-from dpaudit.verification.replayed import _compute_condition_threshold, _half_line, _OutputLaw
+from dpaudit.verification.replay_events import EventCondition, StatedEvent
+from dpaudit.verification.replayed import (
+    _all_of,
+    _compute_condition_threshold,
+    _half_line,
+    _OutputLaw,
+)
 from dpaudit.verification.rerun_replay import _get_documented_law
 
 
@@ -56,3 +62,13 @@ def test_the_documented_scale_of_a_mechanism_is_that_of_its_package(delta):
 def test_steps_from_a_centre_are_of_the_size_of_the_noise_whatever_its_sign(factor, steps):
     law = _OutputLaw(3.0, factor, "normal", "", 0.0)
     assert _compute_condition_threshold(SimpleNamespace(steps=steps), law) == 3.0 + 2.0 * steps
+
+
+@pytest.mark.parametrize("kind", ["uniform", "exponential"])
+@pytest.mark.parametrize(("error", "infinite"), [(1e-6, False), (0.0, True), (1e-9, True)])
+def test_a_verifier_takes_no_probability_for_0_within_the_error_of_a_centre(kind, error, infinite):
+    own, other = (_OutputLaw(centre, -1.0, kind, "", error) for centre in (1e-6, 0.0))
+    condition = EventCondition(0, True, -5e-7, (None, None), ("", ""))
+    probable, found = _all_of(StatedEvent("all of", 0, (condition,)), [[own], [other]])
+    assert float(probable) == pytest.approx(5e-7, rel=1e-6)
+    assert (not found > 0) == infinite
