@@ -50,14 +50,8 @@ def _render_cause(cause: Cause, falling: Sequence[JudgedRow]) -> str:
     private = ", touches privacy" if any(one.row.privacy for one in falling) else ""
     rows = ", ".join(_render_row_link(one.row.name) for one in falling)
     name, text = markdown_text(cause.name), markdown_text(cause.text)
-    return (
-        f"- **{name}** ({cause.nature}{private}). {text} By it "
-        f"{_format_falling_verb(falling)}: {rows}."
-    )
-
-
-def _format_falling_verb(falling: Sequence[JudgedRow]) -> str:
-    return "falls" if len(falling) == 1 else "fall"
+    count = "one statement" if len(falling) == 1 else f"{len(falling)} statements"
+    return f"- **{name}** ({cause.nature}{private}). {text} It refutes {count}: {rows}."
 
 
 def _render_row_link(name: str) -> str:
@@ -79,7 +73,7 @@ def _render_row(judged: JudgedRow) -> Iterator[str]:
 
 
 def _format_row_cause(judged: JudgedRow) -> str:
-    return "" if judged.cause is None else f", by *{markdown_text(judged.cause.name)}*"
+    return "" if judged.cause is None else f" (cause: *{markdown_text(judged.cause.name)}*)"
 
 
 def _render_numbers(judged: JudgedRow) -> str:

@@ -24,16 +24,19 @@ def test_the_page_has_every_row_once_and_in_order(page):
 
 def test_causes_come_first_with_what_falls_by_them(page):
     wrong, _, rest = page.partition("### All statements")
-    assert "- **noise** (fault, touches privacy). The noise is too small. By it falls" in wrong
+    assert (
+        "- **noise** (fault, touches privacy). The noise is too small. It refutes one statement: "
+        in wrong
+    )
     assert wrong.index("**sign**") < wrong.index("**index** (misprint)")
     assert wrong.count('<a href="#third">') == 1
-    assert "by *sign*" in rest
+    assert "(cause: *sign*)" in rest
 
 
 def test_a_refuted_row_has_its_numbers_the_defence_and_the_answer(page):
     row = page[page.index('<a id="third">') : page.index('<a id="printed">')]
     for words in (
-        "✗ **refuted**, by *sign*",
+        "✗ **refuted** (cause: *sign*)",
         "1/3 &lt;= 1/27 is false (one party).",
         "*Defence.* It was meant otherwise.",
         "*Answer.* It is printed so.",
