@@ -26,7 +26,12 @@ from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import NOWHERE_APART, Distance, Universe
 
+# The rules bound real numbers and allow for the rounding of doubles. Narrower types round a
+# thousand times more coarsely, complex numbers have no order, and objects run code of their
+# own.
 _NARROW = frozenset({"float16", "float32", "complex64", "complex128", "object"})
+# Three doubles for each of these numbers are 1.2 GB, the most that movements by record may
+# take.
 _MOST_NUMBERS = 50_000_000
 _ANYWHERE: Any = np.float64(np.inf)
 RELEASED = of_public(-_ANYWHERE, _ANYWHERE)
@@ -76,12 +81,16 @@ class Analysis:
         found = self._facts.get(index)
         if found is not None:
             return found
+        # Rules calculate with infinite ends on purpose; inf - inf and 0 * inf become refusals
+        # or the widest ends, and are no faults to warn of.
         with np.errstate(all="ignore"):
             self._find(index)
         return self._facts[index]
 
     def _find(self, index: int) -> None:
         """Bound a value and all that it needs, without a recursion."""
+        # An unrolled loop makes chains of tens of thousands of nodes, far deeper than Python's
+        # recursion limit.
         pending = [index]
         while pending:
             node = self.program.nodes[pending[-1]]
@@ -110,6 +119,8 @@ class Analysis:
             return RELEASED
         if 0 in node.shape:
             return EMPTY
+        # Patterns come before the rule of the operation, because a pattern may bound a value of
+        # which an operand is refused, such as a division by a length that may be 0.
         pattern = PATTERNS.get(node.operation)
         found = None if pattern is None else pattern(self, node)
         return self._finish(node, kind, found) if found is not None else self._recall(node, kind)
@@ -137,6 +148,8 @@ class Analysis:
     def _finish(self, node: Node, kind: NodeKind, facts: Facts) -> Facts:
         """Return facts of numbers that fit in their type, and that may be public."""
         is_noise = kind is NodeKind.NOISE or node.operation == "draw"
+        # Noise has no ends, so it would fail the test of its type, although nobody's data
+        # decide it.
         wrong = None if facts.refusal or is_noise else _refuse_type(node, facts)
         facts = of_nothing(wrong) if wrong else self._spare(facts)
         is_private = kind is NodeKind.PRIVATE or counts_records(self.program, node)
@@ -147,10 +160,14 @@ class Analysis:
         records = facts.moves.shape[1]
         if records == 1 or records * len(self.program.nodes) <= _MOST_NUMBERS:
             return facts
+        # The largest movement of any record bounds the movement of each, so nothing is claimed
+        # that the finer numbers would not show.
         return replace(facts, moves=facts.moves.max(axis=1, keepdims=True))
 
     def _refine(self, index: int) -> Distance:
         found = self.facts(index).distance
+        # No refinement can improve on a value that does not move, and without records nothing
+        # does.
         if found.linf == 0.0 or self.universe.records == 0:
             return found
         for refine in REFINEMENTS:
@@ -202,6 +219,8 @@ def _refuse_type(node: Node, facts: Facts) -> ProofRefusal | None:
         return ProofRefusal(node.place, f"computes with {node.dtype}", 'use .astype("float64")')
     if not facts.is_integer and node.dtype.startswith(("int", "uint", "bool")):
         return ProofRefusal(node.place, f"turns numbers into {node.dtype}", "use np.trunc before")
+    # An integer that wraps around jumps by the whole range of its type, whatever the distance
+    # of the real number that it stands for.
     lowest, highest = _range_of(node.dtype)
     if bool(np.all(facts.low >= lowest) and np.all(facts.high <= highest)):
         return None
@@ -217,5 +236,7 @@ def _range_of(dtype: str) -> tuple[float, float]:
         return 0.0, 1.0
     if dtype.startswith(("int", "uint")):
         known = np.iinfo(dtype)
+        # The double nearest to 2**63 - 1 is 2**63, which int64 does not hold; 2**63 - 1024 is
+        # the largest double that it does.
         return float(known.min), float(known.max) - (1024.0 if known.bits == 64 else 0.0)
     return -np.inf, np.inf

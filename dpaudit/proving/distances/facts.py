@@ -15,6 +15,7 @@ from dpaudit.proving.universe import NOWHERE_APART, UNBOUNDED, Distance
 Ends = NDArray[np.float64]
 
 UNMOVED: Ends = np.zeros((3, 1))
+# The identity of np.minimum: a rule that knows nothing of movements by record passes it on.
 ANYHOW: Ends = np.full((3, 1), math.inf)
 
 

@@ -19,7 +19,11 @@ from dpaudit.proving.distances.standing import is_fixed
 from dpaudit.proving.program import Node
 from dpaudit.proving.trace import NodeKind
 
+# A key holds every byte of a constant. Beyond some hundred bytes it costs more to compare keys
+# than to apply a rule again.
 _MOST_NUMBERS = 64
+# The rules of these look at more than facts and shapes of operands (names of parts, positions,
+# conditions), so two nodes with one key could differ.
 _UNSEEN = frozenset({"data", "size", "take", "assign", "bin_counts", "decide", "within"})
 
 Key = tuple[Any, ...]
@@ -38,6 +42,7 @@ def key_of(knowledge: RuleKnowledge, node: Node, kind: NodeKind) -> Key | None:
     if node.operation == "constant":
         return _key_of_constant(node)
     if node.operation == "draw":
+        # The number only says which draw of a path this is; draws of one law have the same facts.
         given = sorted(
             (name, repr(one)) for name, one in node.parameters.items() if name != "number"
         )
@@ -47,6 +52,8 @@ def key_of(knowledge: RuleKnowledge, node: Node, kind: NodeKind) -> Key | None:
     ):
         return None
     nodes = knowledge.program.nodes
+    # Equal facts are one object thanks to the memory itself, so an identity is a cheap and safe
+    # comparison: facts that are alike but not the same object only miss the memory.
     operands = tuple((id(knowledge.facts(one)), nodes[one].shape) for one in node.operands)
     return (
         node.operation,
@@ -54,6 +61,7 @@ def key_of(knowledge: RuleKnowledge, node: Node, kind: NodeKind) -> Key | None:
         node.shape,
         node.dtype,
         operands,
+        # x - x and x - y have operands with the same facts, yet only the first is always 0.
         len(set(node.operands)),
         repr(node.parameters) if node.parameters else "",
         _structure_of(knowledge, node),
@@ -85,6 +93,8 @@ def _structure_of(knowledge: RuleKnowledge, node: Node) -> Any:
         return _facts_of_square(knowledge, inner)
     if node.operation != "matmul":
         return None
+    # A matrix times its own transpose has a rule of its own, and facts of the two factors do
+    # not tell whether they are the same matrix.
     return is_gram(knowledge, node), is_weighted_gram(knowledge, node)
 
 

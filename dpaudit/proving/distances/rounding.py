@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 _UNIT = 2.0**-52
+# Twice the four units that numpy's functions may be off.
 _LAST_PLACES = 8
 _LEAST = 5e-324
 _SMALL = 1e-280
@@ -67,9 +68,12 @@ def multiply_up(one: Any, other: Any) -> Any:
     if isinstance(one, float) and isinstance(other, float):
         if one == 0 or other == 0:
             return 0.0
+        # The smallest double on top, because a product that underflows to 0 stays 0 times any
+        # factor.
         return float(one) * float(other) * _ABOVE + _LEAST
     if isinstance(one, float) and 0 < one < math.inf and isinstance(other, np.ndarray):
         return _scale_sizes_up(one, other)
+    # 0 * inf is NaN, but a movement of 0 stays 0 whatever it is multiplied by.
     is_zero = (np.asarray(one) == 0) | (np.asarray(other) == 0)
     with np.errstate(all="ignore"):
         product = np.nextafter(np.multiply(one, other), math.inf)
@@ -78,6 +82,8 @@ def multiply_up(one: Any, other: Any) -> Any:
 
 def _scale_sizes_up(factor: float, sizes: Any) -> Any:
     """Return at least sizes times a factor; of results that are very small the next double."""
+    # One multiplication for each entry; nextafter would take several times as long on large
+    # arrays.
     found = sizes * (factor * _ABOVE)
     is_small = found < _SMALL
     return np.where(is_small & (sizes > 0), found + _LEAST, found) if is_small.any() else found
@@ -92,6 +98,7 @@ def sqrt_up(value: Any) -> Any:
 
 def function_up(value: Any) -> Any:
     """Return numbers above what an elementary function of numpy should have given."""
+    # inf - inf would turn an infinite bound into NaN.
     finite = np.where(np.isfinite(value), value, 0.0)
     return np.where(value == 0, value, up(value + np.abs(finite) * (_LAST_PLACES * _UNIT)))
 
@@ -114,6 +121,7 @@ def sum_up(terms: Any, axis: Any = None, copies: float = 1.0) -> Any:
         How often each term counts.
     """
     total = np.add.reduce(terms, axis=axis)
+    # Nothing was added up, so nothing was rounded.
     if np.size(terms) == np.size(total) and copies == 1.0:
         return total
     return total * (copies * (1.0 + (np.size(terms) + 8) * _UNIT))
@@ -127,9 +135,13 @@ def sum_ends(low: Any, high: Any, axis: Any, copies: float = 1.0) -> tuple[Any, 
         below = np.sum(low, axis=axis) * copies
         above = np.sum(high, axis=axis) * copies
         slack = (np.size(low) + 4) * _UNIT * copies
+        # Terms of both signs cancel, and the error of the sum is relative to the absolute
+        # values, not to the sum itself.
         loss = np.sum(np.abs(low), axis=axis) * slack
         gain = np.sum(np.abs(high), axis=axis) * slack
         return (
+            # An infinite term may cancel another to NaN; an end without a number is the widest
+            # there is.
             np.where(np.isfinite(loss), round_array_down(below - loss), -math.inf),
             np.where(np.isfinite(gain), up(above + gain), math.inf),
         )

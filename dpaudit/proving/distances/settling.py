@@ -23,8 +23,13 @@ from dpaudit.proving.distances.rounding import add_up, multiply_up, sqrt_up, sum
 from dpaudit.proving.program import Shape
 from dpaudit.proving.universe import NOWHERE_APART, UNBOUNDED, Distance, Universe
 
+# Two units in the last place: more than the half unit that one rounded operation loses.
 ABOVE = 1.0 + 2.0**-51
+# The smallest positive double: a product that underflows to 0 loses everything, which no factor
+# restores.
 _LEAST = 5e-324
+# Squares of numbers below 1e-140 lose digits to underflow long before they vanish at 1e-324, so
+# sums of squares as small as this are not trusted.
 _TINY = 1e-280
 _ROOT_OF_TWO = float(np.nextafter(math.sqrt(2.0), 2.0))
 
@@ -76,6 +81,8 @@ def _lengths_alike(size: float, copies: float) -> tuple[float, float, float]:
 
 def _root_of_squares(sizes: Ends, l1: Any, axis: int | None, copies: float) -> Any:
     """Return Euclidean lengths: of numbers whose squares would vanish the L1 length."""
+    # No Euclidean length is larger than the L1 length, which takes its place where squares
+    # underflow.
     squares = sum_up(np.square(sizes) * ABOVE, axis=axis, copies=copies)
     return np.minimum(l1, np.where(squares < _TINY, l1, sqrt_up(squares)))
 
@@ -108,6 +115,7 @@ def _lengths_of_any_number(array: Ends, axis: int) -> Ends:
     """Return the lengths of rows of as many entries as there are records: bounded if they are 0."""
     others = tuple(at for at in range(array.ndim) if at != axis)
     largest = np.maximum.reduce(array, axis=others, initial=0.0)
+    # A row of unknown length has no bound on its sum unless every entry is 0.
     length = np.where(largest > 0, math.inf, 0.0)
     return np.stack([length, length, largest])
 
@@ -119,6 +127,7 @@ def bounds_of_norms(facts: Facts, is_apart: bool) -> Ends:
     difference is larger than one of theirs.
     """
     first, second = facts.norms.get(1, math.inf), facts.norms.get(2, math.inf)
+    # A Euclidean length is at most the L1 length, so a bound on the latter bounds both.
     second = min(first, second)
     if not is_apart:
         return np.array([[first], [second], [second]])
@@ -134,6 +143,8 @@ def row_movements(facts: Facts, shape: Shape, universe: Universe) -> Ends:
     """
     axis = facts.rows.axis if facts.rows else 0
     is_apart = universe.change == "replace"
+    # An added row comes with all that it holds; a replaced one differs by what its entries may
+    # change.
     sizes = facts.change if is_apart else compute_magnitude(facts)
     found = lengths_of_rows(sizes, shape, axis)
     if facts.norms:
@@ -163,6 +174,8 @@ def merge_row_moves(movements: Ends, rows: RowOrigins, universe: Universe, *, is
     total = np.zeros((3, universe.records))
     for column in rows.records:
         _gather_column(total, each, column, is_sum)
+    # Until here the second row holds sums of squares; where they have underflowed, the L1
+    # length stands in for the root.
     if not is_sum:
         total[1] = np.where(total[1] < _TINY, total[0], sqrt_up(total[1]))
     return total
@@ -172,6 +185,8 @@ def _gather_column(total: Ends, each: Ends, column: Any, is_sum: bool) -> None:
     """Add what one record of each row does; squares in place of lengths for rows beside others."""
     stand = column >= 0
     records, n = column[stand], total.shape[1]
+    # bincount adds one weight after the other, and each addition may lose a unit in the last
+    # place.
     slack = 1.0 + (len(column) + 8) * 2.0**-52
     with np.errstate(over="ignore"):
         length = each[1, stand] if is_sum else np.square(each[1, stand])
@@ -204,6 +219,8 @@ def total(moves: Ends, universe: Universe, *, are_apart: bool = False) -> Distan
     if universe.count > 1:
         largest = _select_largest_moves(moves, universe)
         l1 = float(sum_up(largest[0]))
+        # Rows that are disjoint have squares that add up, and linf stays the largest of one
+        # record's.
         if are_apart:
             l2 = compute_lengths_up(largest[1])[1]
         else:
@@ -213,6 +230,7 @@ def total(moves: Ends, universe: Universe, *, are_apart: bool = False) -> Distan
 
 def _select_largest_moves(moves: Ends, universe: Universe) -> Ends:
     """Return the largest of each norm, as many as records differ."""
+    # There are no more records to differ than the dataset holds.
     records = universe.records if universe.records is not None else universe.count
     count = min(universe.count, records)
     if moves.shape[1] == 1:
@@ -222,6 +240,7 @@ def _select_largest_moves(moves: Ends, universe: Universe) -> Ends:
 
 def make_coherent_distance(l1: float, l2: float, linf: float, size: float = math.inf) -> Distance:
     """Return three norms, each no larger than the others and the number of entries allow."""
+    # One norm of 0 means that nothing moves, so the others are 0 too.
     if l1 == 0.0 or l2 == 0.0 or linf == 0.0:
         return NOWHERE_APART
     if size == 1.0:
@@ -230,6 +249,8 @@ def make_coherent_distance(l1: float, l2: float, linf: float, size: float = math
     l2 = min(l1, l2)
     linf = min(l2, linf)
     if math.isfinite(l1):
+        # The square of the Euclidean length is at most the L1 length times the largest entry
+        # (Hölder). The roots are taken first, because the product may overflow or underflow.
         l2 = min(l2, sqrt_up(l1) * sqrt_up(linf) * ABOVE + _LEAST)
     if math.isfinite(size):
         root = sqrt_up(size)
@@ -272,6 +293,7 @@ def settle_facts(
         most = min(norms.values())
         low, high = np.maximum(low, -most), np.minimum(high, most)
     if is_integer:
+        # Bounds were rounded outwards, off whole numbers; no whole number lies in between.
         low, high, change = np.ceil(low), np.floor(high), np.floor(change)
     if shape == ():
         return _settle_number(
@@ -355,12 +377,16 @@ def _best_moves(facts: Facts, shape: Shape, universe: Universe, moves: Ends) -> 
         return np.floor(moves) if facts.is_integer else moves
     if facts.is_integer:
         moves = moves.copy()
+        # The L1 length and the largest entry of a difference of whole numbers are whole; the
+        # Euclidean length need not be.
         moves[::2] = np.floor(moves[::2])
     return moves
 
 
 def _best_distance(facts: Facts, shape: Shape, universe: Universe, moves: Ends) -> Distance:
     rows = facts.rows
+    # Rows that several records share may change because of each of them, so they are not
+    # disjoint.
     are_apart = rows is not None and (rows.records is None or len(rows.records) == 1)
     best = facts.distance.tighten(total(moves, universe, are_apart=are_apart))
     size = count_shape_entries(shape)

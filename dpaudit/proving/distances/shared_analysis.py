@@ -58,6 +58,8 @@ class SharedAnalysis(Analysis):
         return self._shared.distances[number]
 
     def _number(self, index: int) -> int:
+        # Operands come before what is made of them, so one pass forwards numbers all up to the
+        # index.
         for node in self.program.nodes[len(self._numbers) : index + 1]:
             self._numbers.append(self._shared.number(self._making(node)))
         return self._numbers[index]

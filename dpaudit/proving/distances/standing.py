@@ -12,6 +12,8 @@ from dpaudit.proving.distances.facts import Facts, RowOrigins
 from dpaudit.proving.program import Shape
 from dpaudit.proving.universe import UNBOUNDED
 
+# Each further record of a row is one more array of its length, and a pass over all pairs of
+# them.
 _MOST_OF_A_ROW = 4
 
 Records = tuple[NDArray[np.int64], ...]
@@ -26,6 +28,8 @@ def rows_if_counted(facts: Facts, shape: Shape) -> Facts:
     """Return public rows of records as rows that come and go with their records."""
     if None not in shape or not is_fixed(facts):
         return facts
+    # Rows of public numbers still come and go with their records, so the whole has no distance
+    # although no row ever changes.
     return replace(facts, rows=RowOrigins(None, shape.index(None)), distance=UNBOUNDED)
 
 
@@ -40,6 +44,7 @@ def merge_row_records(one: Records, other: Records) -> Records | None:
     for column in other:
         fresh = column
         for known in one:
+            # A record that stands in the row already would be counted twice; -1 is no record.
             fresh = np.where(fresh == known, -1, fresh)
         if (fresh >= 0).any():
             united.append(fresh)

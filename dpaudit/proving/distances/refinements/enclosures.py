@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Truth = NDArray[np.bool_]
 Ends = tuple[Array, Array]
+# numpy's functions err by at most four units in the last place; twice as many steps leave room
+# for a library that is worse, at no cost that a bound would show.
 LIBRARY_STEPS = 8
 
 
@@ -57,6 +59,8 @@ class Enclosure:
 
     def compose(self, ends: Ends, derivative: Ends) -> Enclosure:
         """Return a function of this, of which ends and the ends of the derivative are known."""
+        # NaN loses every comparison, so a box with a NaN end would look as if it held nothing
+        # large.
         low = np.where(np.isnan(ends[0]), -np.inf, ends[0])
         high = np.where(np.isnan(ends[1]), np.inf, ends[1])
         slopes = None if self.slopes is None else multiply_ends(self.slopes, derivative)
@@ -74,6 +78,8 @@ def add_ends(one: Ends, other: Ends) -> Ends:
     """Enclose a sum; what is not a number at an end becomes infinite."""
     low, high = one[0] + other[0], one[1] + other[1]
     low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+    # Without this, a sum of numbers from 0 on would start one step below 0, and its square root
+    # or logarithm would count as undefined.
     is_positive = (one[0] >= 0) & (other[0] >= 0)
     return _keep_signs(*widen_ends(low, high), is_positive, (one[1] <= 0) & (other[1] <= 0))
 
@@ -81,6 +87,8 @@ def add_ends(one: Ends, other: Ends) -> Ends:
 def multiply_ends(one: Ends, other: Ends) -> Ends:
     """Enclose a product: zero times infinity is zero, as infinite ends stand for all numbers."""
     products = np.stack([a * b for a in one for b in other])
+    # 0 * inf is NaN only where an end is exactly 0; all products with numbers short of infinity
+    # are 0 there, and the other three products cover the rest.
     products = np.where(np.isnan(products), 0.0, products)
     low, high = widen_ends(products.min(axis=0), products.max(axis=0))
     rises, falls = (one[0] >= 0, other[0] >= 0), (one[1] <= 0, other[1] <= 0)
@@ -105,6 +113,8 @@ def _power_ends(ends: Ends, exponent: int) -> Ends:
     other = widen_ends(ends[1] ** exponent, ends[1] ** exponent, LIBRARY_STEPS)
     if exponent % 2:
         return _keep_signs(one[0], other[1], ends[0] >= 0, ends[1] <= 0)
+    # An even power falls and then rises: its least value is at the end nearer to 0, or 0 itself
+    # where the box crosses it.
     smallest = np.maximum(np.minimum(one[0], other[0]), 0.0)
     crosses = (ends[0] <= 0) & (ends[1] >= 0)
     return np.where(crosses, 0.0, smallest), np.maximum(one[1], other[1])
@@ -145,6 +155,8 @@ def _enclose_log1p(x: Enclosure) -> Enclosure:
     _require(x.low > -1)
     one = np.asarray(1.0), np.asarray(1.0)
     shifted = add_ends(x.ends, one)
+    # Rounding downwards may take 1 + x to 0 or below, although x > -1; the smallest positive
+    # double keeps the reciprocal's sign.
     derivative = _reciprocal_ends((np.maximum(shifted[0], 5e-324), shifted[1]))
     return x.compose(_enclose_library_function(np.log1p, x.ends), derivative)
 
@@ -159,6 +171,7 @@ def _enclose_sqrt(x: Enclosure) -> Enclosure:
 def _reciprocal_ends(ends: Ends) -> Ends:
     """Enclose 1/x on ends of one sign; at zero it is infinite."""
     with np.errstate(divide="ignore"):
+        # Adding 0.0 turns -0.0 into 0.0, of which the reciprocal is +inf.
         low, high = 1 / (ends[1] + 0.0), 1 / (ends[0] + 0.0)
     low = np.where((ends[1] == 0) & (ends[0] < 0), -np.inf, low)
     return widen_ends(low, high)
@@ -195,8 +208,12 @@ def _cosine_ends(ends: Ends) -> Ends:
     last = np.where(np.isfinite(high), high, 0.0)
     values = np.cos(first), np.cos(last)
     smallest, largest = widen_ends(np.minimum(*values), np.maximum(*values), LIBRARY_STEPS)
+    # The quotient by 2 pi is rounded, so an end that lies on a multiple of pi could be counted
+    # on the wrong side; a box that only seems to hold a peak gets looser ends, never wrong
+    # ones.
     slack = 1e-12 * (1 + np.maximum(np.abs(first), np.abs(last)))
     start, end = (first - slack) / (2 * np.pi), (last + slack) / (2 * np.pi)
+    # From 1e6 periods on, the error of the quotient nears the slack; -1 and 1 are always right.
     wide = ~np.isfinite(low) | ~np.isfinite(high) | (np.abs(start) > 1e6) | (np.abs(end) > 1e6)
     has_top = wide | (np.floor(end) >= np.ceil(start))
     has_bottom = wide | (np.floor(end - 0.5) >= np.ceil(start - 0.5))
@@ -236,6 +253,8 @@ def jump_between(low: Array, high: Array, *operands: Enclosure) -> Enclosure:
     slopes = operands[0].slopes
     if slopes is None:
         return Enclosure(low, high)
+    # A jump has no finite slope: with (-inf, inf) the mean value theorem says nothing of such a
+    # box, and interval arithmetic alone bounds it.
     slope = np.where(low == high, 0.0, np.inf) + np.zeros_like(slopes[0])
     return Enclosure(low, high, (-slope, slope))
 
@@ -255,6 +274,8 @@ def _choose_slopes(x: Enclosure, y: Enclosure, is_x: Truth, is_y: Truth) -> Ends
     if x.slopes is None or y.slopes is None:
         return None
     low, high = np.minimum(x.slopes[0], y.slopes[0]), np.maximum(x.slopes[1], y.slopes[1])
+    # Where the two may tie within a box, Clarke's gradient at the tie is the hull of both
+    # slopes.
     low = np.where(is_x, x.slopes[0], np.where(is_y, y.slopes[0], low))
     return low, np.where(is_x, x.slopes[1], np.where(is_y, y.slopes[1], high))
 
@@ -303,6 +324,8 @@ def _enclose_where(condition: Enclosure, x: Enclosure, y: Enclosure) -> Enclosur
     slopes = _choose_slopes(x, y, is_x, is_y)
     if slopes is None:
         return Enclosure(low, high)
+    # Unlike a maximum, a choice may jump where its condition turns, so the hull of the slopes
+    # is not enough.
     jumps = ~(is_x | is_y)
     least, most = np.where(jumps, -np.inf, slopes[0]), np.where(jumps, np.inf, slopes[1])
     return Enclosure(low, high, (least, most))

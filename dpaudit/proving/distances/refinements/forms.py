@@ -16,6 +16,8 @@ from dpaudit.proving.program import Node
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
+# Keyed by the analysis, because ends of private parts belong to its universe; weakly, so that
+# an analysis that nobody uses any longer takes its distances with it.
 _DISTANCES: WeakKeyDictionary[RefinementKnowledge, dict[Any, Distance]] = WeakKeyDictionary()
 
 
@@ -78,4 +80,6 @@ def _to_comparable_parameter(value: Any) -> Any:
         return tuple((name, _to_comparable_parameter(one)) for name, one in value.items())
     if isinstance(value, list | tuple | range):
         return tuple(map(_to_comparable_parameter, value))
+    # 1, 1.0 and True are equal and hash alike in Python, but a parameter of another type may
+    # mean another operation.
     return type(value), value

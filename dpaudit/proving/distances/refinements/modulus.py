@@ -27,6 +27,8 @@ from dpaudit.proving.program import Node
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
+# More than four units in the last place of a double near 1 (2**-52 each); eight steps of it
+# cover two calls of a library function and the arithmetic around them.
 SLACK = 1e-15
 STEPS = 8
 Function = Callable[[Any], Any]
@@ -50,6 +52,8 @@ def bound_modulus(analysis: RefinementKnowledge, index: int) -> Distance:
     if not move < math.inf:
         return UNBOUNDED
     is_number = math.prod(one or 0 for one in node.shape) == 1
+    # The theorem is of one entry; how many entries move together it does not say, so the
+    # lengths of an array stay unbounded here.
     return Distance(move, move, move) if is_number else Distance(math.inf, math.inf, move)
 
 
@@ -64,6 +68,8 @@ def _find_function(analysis: RefinementKnowledge, node: Node) -> tuple[int, Func
         return node.operands[1], lambda u: 1 / u, largest
     if node.operation == "power":
         exponent = _get_constant_value(analysis, node.operands[1])
+        # Other powers are neither monotone nor convex on every interval of one sign that may
+        # begin at 0.
         if exponent is not None and exponent.size == 1 and exponent.item() in (2, 3, 4):
             whole = int(exponent.item())
             return node.operands[0], lambda u: u**whole, 1.0
@@ -92,6 +98,8 @@ def _is_monotone(operation: str, low: Any, high: Any) -> bool:
 def _bound_end_change(function: Function, low: Any, high: Any, step: float) -> float:
     """Return the larger of the changes at both ends, of the worst entry, rounded up."""
     with np.errstate(all="ignore"):
+        # Further than [low, high] an entry cannot move, and the function may be undefined
+        # beyond.
         far = np.minimum(high, np.nextafter(low + step, np.inf))
         near = np.maximum(low, np.nextafter(high - step, -np.inf))
         at_low = _bound_function_difference(function, low, far)

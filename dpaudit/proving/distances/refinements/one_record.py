@@ -58,9 +58,11 @@ from dpaudit.proving.distances.refinements.reading import SymbolReading
 from dpaudit.proving.distances.refinements.symbols import Entries, Unread
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
+# The number of corners doubles with every coefficient: 16 widths are to be searched at most.
 MOST_CORNERS = 4
 MOST_WORK = 20_000
 Size = Callable[[AtomPolynomial], float]
+# fsum and hypot err by a unit in the last place each; 1e-14 is 45 of them.
 ROUNDING = 1 + 1e-14
 
 
@@ -114,6 +116,7 @@ def _merge_larger_distance(one: Distance, other: Distance) -> Distance:
 
 def compute_move_norms(moves: list[float]) -> Distance:
     """Return the norms of how far entries move at most, rounded up."""
+    # max() would keep or drop a NaN according to its place among the others.
     if any(math.isnan(one) for one in moves):
         return UNBOUNDED
     if len(moves) == 1:
@@ -149,12 +152,16 @@ class RecordView:
         order = self._bound_order([weights for _, weights in pieces])
         plain = compute_move_norms(moves)
         total = [move + step for move, step in zip(moves, order[1], strict=True)]
+        # Lengths may be added by entry or as wholes, by the triangle inequality; neither is
+        # always the smaller.
         jointly = Distance(plain.l1 + order[0].l1, plain.l2 + order[0].l2, math.inf)
         return compute_move_norms(total).tighten(jointly)
 
     def move(self, polynomial: AtomPolynomial) -> float:
         """Return how far a polynomial of sums moves."""
         table = self.reading.table
+        # An added record moves even a sum of ones, which no cell enters; a replaced one does
+        # not.
         if not any(table.atoms[one].cells for one in polynomial.atoms()) and not self.is_added:
             return 0.0
         seen = RecordSubstitution(self).apply(polynomial)
@@ -200,6 +207,8 @@ class RecordView:
         return Distance(l1, l2, max(each, default=0.0)), each
 
     def _width(self, inner: AtomPolynomial) -> float:
+        # An added record makes the sorted column longer: every place above it shifts, by gaps
+        # that no width bounds.
         return math.inf if self.is_added else self.ranges.width(inner)
 
     def others(self, inner: AtomPolynomial) -> Range:
@@ -207,7 +216,10 @@ class RecordView:
         low, high = self.ranges.find(inner)
         count = self.reading.count
         if count is None:
+            # Of any number of records a sum is 0 (of none) or grows without end in the
+            # directions in which one term can go.
             return (0.0 if low >= 0 else -math.inf), (0.0 if high <= 0 else math.inf)
+        # Separately, because 0 times an infinite end is NaN.
         times = count - 1
         if times == 0:
             return 0.0, 0.0
@@ -236,6 +248,8 @@ class RecordSubstitution:
     def _replace(self, number: int) -> AtomPolynomial | None:
         table = self.view.reading.table
         atom = table.atoms[number]
+        # Within a function, an order statistic of all records cannot be split into the record's
+        # own part and a part of the others.
         if atom.operation == "order":
             raise Unread
         if atom.operation != "sum":
@@ -278,6 +292,7 @@ def _bound_polynomial_move(
 ) -> float:
     """Return how far a polynomial moves when one record changes."""
     pure, mixed = _split_by_record(reading, polynomial, changed)
+    # The term without the record is the same on both sides, so it adds nothing to a width.
     pure.pop((), None)
     total = math.fsum(ranges.width(one) for one in mixed.values())
     for group in _split_by_cells(reading, pure):
@@ -330,6 +345,8 @@ def _at_corners(ranges: Ranges, pure: dict[Monomial, AtomPolynomial], size: Size
         if not (math.isfinite(low) and math.isfinite(high)):
             return math.inf
         loose.append((monomial, (Fraction(low), Fraction(high))))
+    # The triangle inequality instead of corners: each coefficient at its largest absolute
+    # value, which is looser but never too small.
     if len(loose) > MOST_CORNERS:
         each = [
             float(max(abs(one) for one in ends)) * size(AtomPolynomial({monomial: 1}))
@@ -354,6 +371,8 @@ def bound_one_record(analysis: RefinementKnowledge, index: int) -> Distance:
         try:
             reading = SymbolReading(analysis, is_uniform=is_uniform)
             symbols = reading.read(index)
+            # A value that has a row for each record is no polynomial of one record; the other
+            # reading may still write it out.
             if symbols.axis is not None:
                 continue
             found = (
@@ -361,9 +380,12 @@ def bound_one_record(analysis: RefinementKnowledge, index: int) -> Distance:
                 if is_uniform
                 else bound_by_record(reading, symbols.entries)
             )
+        # OverflowError is what Python raises where a rational is too large for a double.
         except (Unread, TooLarge, OverflowError):
             continue
         if math.isfinite(found.linf):
+            # One record is replaced after the other, so each replacement moves the value by at
+            # most the bound.
             times = float(universe.count)
             return Distance(found.l1 * times, found.l2 * times, found.linf * times)
     return UNBOUNDED

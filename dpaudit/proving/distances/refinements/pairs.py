@@ -41,6 +41,8 @@ from dpaudit.proving.distances.refinements.reading import SymbolReading
 from dpaudit.proving.distances.refinements.symbols import Unread
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
+# Each entry is a search over boxes in up to six dimensions, which takes a good part of a
+# second.
 MOST_ENTRIES = 8
 MOST_LEAVES = 6
 
@@ -48,6 +50,8 @@ MOST_LEAVES = 6
 def bound_pairs(analysis: RefinementKnowledge, index: int) -> Distance:
     """Return how far a value moves, by the theorem of this module."""
     universe = analysis.universe
+    # Where a record is added, one side has no term m(t), so D would not be a difference of two
+    # values of the same f.
     if universe.change != "replace":
         return UNBOUNDED
     try:
@@ -65,6 +69,7 @@ def bound_pairs(analysis: RefinementKnowledge, index: int) -> Distance:
 def _bound_entry(view: RecordView, polynomial: AtomPolynomial) -> float:
     """Return how far one number moves."""
     table = view.reading.table
+    # Sums without a quotient are polynomials, which one_record bounds faster and as well.
     if not any(table.atoms[a].operation == "reciprocal" for a in polynomial.atoms()):
         raise Unread
     seen = RecordSubstitution(view).apply(polynomial)
@@ -120,6 +125,8 @@ def _find_ends(view: RecordView, slave: int, master: int) -> tuple[AtomPolynomia
     low, high = table.atoms[slave].low, table.atoms[slave].high
     if not math.isfinite(low + high):
         raise Unread
+    # The theorem holds for any slope, so an estimate will do: a poor one loosens the region,
+    # and the bound stays right.
     slope = _estimate_chord_slope(view, one, other)
     shear = one - other.scale(slope)
     least, most = view.others(shear)
@@ -142,6 +149,8 @@ def _estimate_chord_slope(view: RecordView, one: AtomPolynomial, other: AtomPoly
     rises = [_estimate_rise(view, function, cells) for function in (one, other)]
     if not all(math.isfinite(rise) for rise in rises) or rises[1] == 0:
         return Fraction(0)
+    # A short fraction keeps the rational coefficients of everything that is multiplied by it
+    # short.
     return Fraction(rises[0] / rises[1]).limit_denominator(2**40)
 
 

@@ -34,6 +34,8 @@ from dpaudit.proving.program import Node
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
+# These rules call each other through the distances of operands, several Python frames for each
+# operation; 40 stay well within the recursion limit.
 MOST_DEPTH = 40
 ROUNDING = 1 + 1e-14
 Rule = Callable[[RefinementKnowledge, Node], Distance]
@@ -46,6 +48,8 @@ def bound_by_parts(analysis: RefinementKnowledge, index: int) -> Distance:
     if rule is None or analysis.facts(index).refusal is not None:
         return UNBOUNDED
     shapes = [analysis.program.nodes[one].shape for one in (index, *node.operands)]
+    # Where rows come and go, a distance is of what they hold, and a constant that is added to
+    # rows would be counted as 0.
     if any(None in shape for shape in shapes) or not is_shallow(analysis, index):
         return UNBOUNDED
     return rule(analysis, node)
@@ -87,6 +91,8 @@ def _pass_on(analysis: RefinementKnowledge, node: Node) -> Distance:
 
 def _pass_private(analysis: RefinementKnowledge, node: Node) -> Distance:
     """Pass on the distance of the one private operand, where broadcasting does not repeat it."""
+    # Noise is neither public nor private here and counts as private: then two operands vary,
+    # and the theorem's v of one u does not apply.
     private = [one for one in node.operands if not _is_public(analysis, one)]
     if len(private) != 1 or _count_node_entries(
         analysis.program.nodes[private[0]]
@@ -119,6 +125,7 @@ def _bound_quotient_distance(analysis: RefinementKnowledge, node: Node) -> Dista
 def _bound_take_distance(analysis: RefinementKnowledge, node: Node) -> Distance:
     lengths = [one or 1 for one in analysis.program.nodes[node.operands[0]].shape]
     for positions, length in zip(node.parameters["key"], lengths, strict=True):
+        # An entry that is taken twice moves twice; -1 and the last position are the same entry.
         if positions is not None and len({one % length for one in positions}) != len(positions):
             return UNBOUNDED
     return _pass_on(analysis, node)
@@ -157,6 +164,8 @@ def _bound_extreme_distance(analysis: RefinementKnowledge, node: Node) -> Distan
 
 
 def _bound_sort_distance(analysis: RefinementKnowledge, node: Node) -> Distance:
+    # A sort of a matrix goes along one axis only and is stated as such elsewhere; the theorem
+    # is of a vector.
     return _pass_on(analysis, node) if len(node.shape) == 1 else UNBOUNDED
 
 

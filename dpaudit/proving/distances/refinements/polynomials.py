@@ -17,6 +17,8 @@ Rational = int | Fraction
 Monomial = tuple[int, ...]
 """Numbers of atoms in order, each as often as its power; empty for the constant."""
 
+# A product of two such polynomials has millions of terms; whatever needs more is left to the
+# rules.
 MOST_TERMS = 4000
 
 
@@ -68,6 +70,8 @@ class AtomPolynomial:
         return hash(self.key)
 
     def __add__(self, other: AtomPolynomial) -> AtomPolynomial:
+        # Loops add one term at a time to a long sum: the longer side is copied once, and only
+        # the shorter is walked in Python.
         if len(self.terms) < len(other.terms):
             self, other = other, self
         terms = dict(self.terms)
@@ -82,6 +86,8 @@ class AtomPolynomial:
         return self + -other
 
     def __mul__(self, other: AtomPolynomial) -> AtomPolynomial:
+        # Before terms cancel, a product may be longer than its result, so the limit here is
+        # looser than that of a polynomial.
         if len(self.terms) * len(other.terms) > 4 * MOST_TERMS:
             raise TooLarge
         terms: dict[Monomial, Rational] = {}
@@ -116,7 +122,11 @@ ONE = AtomPolynomial({(): 1})
 
 def make_constant_polynomial(value: Any) -> AtomPolynomial:
     """Return the polynomial of a finite number, exactly as it is stored."""
+    # From the stored double, not from its decimal form: 0.1 stands for 3602879701896397 /
+    # 2**55, which is what the program computes with.
     number = Fraction(value)
+    # Integers are added and hashed several times faster than Fractions, and most coefficients
+    # are whole.
     exact: Rational = number.numerator if number.denominator == 1 else number
     return AtomPolynomial({(): exact}) if exact else ZERO
 
@@ -213,6 +223,8 @@ class AtomTable:
         is_changing: bool = False,
     ) -> AtomPolynomial:
         """Return the atom that is formed so, a new one if there is none, as a polynomial."""
+        # Atoms that are formed alike share a number. This is what makes x - x vanish: two
+        # numbers for one value would vary freely of each other, and only loosen a bound.
         key = operation, tuple(one.key for one in operands), parameters
         number = self._numbers.get(key)
         if number is None:
@@ -231,6 +243,8 @@ class AtomTable:
         self, polynomial: AtomPolynomial, replace: Callable[[int], AtomPolynomial | None]
     ) -> AtomPolynomial:
         """Return a polynomial with atoms replaced, also where they stand within functions."""
+        # Atoms are nested as a graph, not as a tree: without a memory, a chain of n squarings
+        # would be walked 2**n times.
         known: dict[int, AtomPolynomial] = {}
 
         def write_atom(number: int) -> AtomPolynomial:

@@ -41,7 +41,10 @@ from dpaudit.proving.distances.refinements.polynomials import (
     Rational,
 )
 
+# Relative to the spread of the values: below that, outward rounding keeps boxes from getting
+# closer.
 TOLERANCE = 1e-12
+# Limits of effort alone; where a search stops early, it returns the upper ends that it has.
 MOST_BOXES = 500
 MOST_LEVELS = 60
 MOST_VARIABLES = 6
@@ -84,6 +87,8 @@ class Evaluation:
             term = self._multiply(monomial, coefficient)
             total = term if total is None else total + term
         found = total or self._constant(0.0, 0.0)
+        # NaN may come of inf - inf; every comparison with it is false, so a box would be
+        # dropped as if it held nothing.
         if any(np.isnan(one).any() for one in (*found.ends, *(found.slopes or ()))):
             raise OutsideDomain
         return found
@@ -93,9 +98,13 @@ class Evaluation:
         self.table.effort.spend(4 + self.low.shape[1] // 50)
         value = float(coefficient)
         ends = (np.asarray(value), np.asarray(value))
+        # Python compares a double with a Fraction exactly, so this tells whether the conversion
+        # was rounded.
         if value != coefficient:
             ends = widen_ends(*ends)
         product: Enclosure | None = None
+        # As a power, x * x is from 0 on; as a product of two intervals it would seem to fall
+        # below 0.
         for atom, group in itertools.groupby(monomial):
             factor = raise_to_power(self._atom(atom), len(list(group)))
             product = factor if product is None else product * factor
@@ -218,9 +227,12 @@ class Ranges:
     def _find_most(self, polynomial: AtomPolynomial) -> float:
         self.table.effort.spend(1 + len(polynomial.terms) // 2)
         leaves = leaves_of(self.table, polynomial)
+        # Functions of many numbers take long to enclose and come out loose.
         if len(leaves) > MOST_PARAMETERS and not _is_of_leaves(self.table, polynomial):
             return math.inf
         key = make_canonical_form(self.table, polynomial, leaves)
+        # Upper ends depend on the form and on the ends of its leaves alone, both of which the
+        # key holds, so they may be used again in other programs.
         if key not in self.known:
             with np.errstate(all="ignore"):
                 self.known[key] = self._maximize(polynomial, leaves)
@@ -237,6 +249,8 @@ class Ranges:
         table = self.table
         low = np.array([[table.atoms[one].low] for one in leaves]).reshape(len(leaves), 1)
         high = np.array([[table.atoms[one].high] for one in leaves]).reshape(len(leaves), 1)
+        # Raises where the polynomial may be undefined somewhere in the box, before any time
+        # goes into a search.
         whole = Evaluation(table, leaves, low, high, has_slopes=False).enclose(polynomial)
         is_large = len(leaves) > MOST_VARIABLES or not np.isfinite(high - low).all()
         if is_large or not leaves or stand_once(table, polynomial):
@@ -258,8 +272,10 @@ class Ranges:
             if monomial:
                 ends = self.table.atoms[monomial[0]].low, self.table.atoms[monomial[0]].high
             one, other = sorted(_multiply_end(coefficient, end) for end in ends)
+            # Two roundings, of the product and of the sum: one step outwards for each.
             low = math.nextafter(low + math.nextafter(one, -math.inf), -math.inf)
             high = math.nextafter(high + math.nextafter(other, math.inf), math.inf)
+        # Opposite infinite ends of two leaves add up to NaN.
         return EVERYWHERE if math.isnan(low + high) else (low, high)
 
 
@@ -283,6 +299,8 @@ class _Cover:
     def bound(self) -> float:
         """Return an upper bound, by halving boxes until it is close."""
         best, spread = self._sample()
+        # A constant function has no spread, and with a tolerance of 0 its boxes would be halved
+        # until the limit.
         tolerance = TOLERANCE * max(spread, 1e-300)
         found = -math.inf
         for _ in range(MOST_LEVELS):
@@ -290,8 +308,12 @@ class _Cover:
             middle = self._middle()
             points = self._evaluate(middle)
             best = max(best, float(points.low.max()))
+            # Both are upper bounds: interval arithmetic is better on wide boxes, the mean value
+            # form on narrow ones, where its excess shrinks with the square of the width.
             upper = np.minimum(value.high, self._mean_value(value, points, middle))
             is_point = (self.low == self.high).all(axis=0)
+            # A box that is dropped leaves its upper end in the result: the bound is over the
+            # whole cover, not only over the boxes that are still alive.
             found = max([found, *upper[is_point | (upper <= best + tolerance)].tolist()])
             alive = ~is_point & (upper > best + tolerance)
             if not alive.any() or alive.sum() > MOST_BOXES:
@@ -314,6 +336,7 @@ class _Cover:
         return float(value.low.max()), float(value.low.max() - value.high.min())
 
     def _middle(self) -> Array:
+        # Halved before they are added, so that large ends do not overflow.
         return np.clip(0.5 * self.low + 0.5 * self.high, self.low, self.high)
 
     def _mean_value(self, value: Enclosure, points: Enclosure, middle: Array) -> Array:
@@ -332,8 +355,12 @@ class _Cover:
         rises, falls = least[:, alive] >= 0, most[:, alive] <= 0
         low, high = np.where(rises, high, low), np.where(falls & ~rises, low, high)
         weight = np.maximum(np.abs(least), np.abs(most))[:, alive]
+        # Cut where the value varies most. The cap keeps 0 * inf out of it; -1 keeps variables
+        # without a width from being cut at all.
         sizes = np.where(high > low, (high - low) * np.minimum(weight, 1e300), -1.0)
         row, column = sizes.argmax(axis=0), np.arange(low.shape[1])
+        # numpy evaluates hundreds of boxes as fast as one; in one dimension eight pieces fill
+        # the array three times sooner.
         pieces = 8 if len(self.leaves) == 1 else 2
         cuts = [self._cut(low, high, row, column, k / pieces) for k in range(pieces + 1)]
         lows, highs = [], []
@@ -345,6 +372,8 @@ class _Cover:
 
     def _cut(self, low: Array, high: Array, row: Any, column: Any, share: float) -> Array:
         start, end = low[row, column], high[row, column]
+        # The outer cuts have to be the ends themselves: start + (end - start) may be rounded to
+        # less than the end, and the cover would have a gap.
         if share in (0.0, 1.0):
             start = end if share else start
         cut: Array = np.clip(start + share * (end - start), start, end)

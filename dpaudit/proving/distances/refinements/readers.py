@@ -34,6 +34,7 @@ from dpaudit.proving.program import Node, open_mesh
 def _align_symbols(operands: Sequence[PolynomialArray]) -> tuple[list[Entries], int | None]:
     """Return arrays that broadcast to one shape, and where that has the axis of records."""
     depth = max(one.entries.ndim for one in operands)
+    # Broadcasting aligns axes at their ends, so shorter arrays are counted from the right.
     places = {one.axis + depth - one.entries.ndim for one in operands if one.axis is not None}
     if len(places) > 1:
         raise Unread
@@ -51,6 +52,7 @@ def _squeeze_records(symbols: PolynomialArray, axis: int) -> Entries:
     entries = symbols.entries
     if entries.ndim < -axis or entries.shape[axis] == 1:
         return entries
+    # Without rows, nothing says what one row would hold.
     if not entries.shape[axis]:
         raise Unread
     first: Entries = np.take(entries, [0], axis=axis)
@@ -88,6 +90,8 @@ def _make_function_reader(
 
     def read(table: AtomTable, *operands: AtomPolynomial) -> AtomPolynomial:
         numbers = [one.constant for one in operands]
+        # Functions without an exact version, such as exp, stay atoms even of constants: a
+        # rational would claim digits that the program's double does not have.
         if exactly is not None and all(one is not None for one in numbers):
             return make_constant_polynomial(exactly(*numbers))
         return table.enter(name, operands)
@@ -108,6 +112,7 @@ def _read_power(table: AtomTable, base: AtomPolynomial, exponent: AtomPolynomial
     number = exponent.constant
     if number == Fraction(1, 2):
         return table.enter("sqrt", (base,))
+    # A power is expanded, and the number of its terms grows with the exponent.
     if number is None or Fraction(number).denominator != 1 or not -8 <= number <= 8:
         raise Unread
     base = base if number >= 0 else _read_divide(table, ONE, base)
@@ -120,6 +125,7 @@ def _make_comparison_reader(
     """Return a reader of a comparison: known where the difference is a constant."""
 
     def read(table: AtomTable, one: AtomPolynomial, other: AtomPolynomial) -> AtomPolynomial:
+        # Values that are formed alike cancel: x + 1 < x + 2 is decided, whatever x is.
         difference = (one - other).constant
         if difference is not None:
             return make_constant_polynomial(exactly(difference))
@@ -132,6 +138,7 @@ def _choose_extreme(name: str, function: Callable[..., Rational]) -> Callable[..
     apply = _make_function_reader(name, function)
 
     def read(table: AtomTable, one: AtomPolynomial, other: AtomPolynomial) -> AtomPolynomial:
+        # Both sides are one value, so no tie can hide a choice.
         return one if one == other else apply(table, one, other)
 
     return read
@@ -205,6 +212,7 @@ def _read_mean(reading: Summation, node: Node, operands: list[PolynomialArray]) 
 def _read_prod(_reading: Summation, node: Node, operands: list[PolynomialArray]) -> PolynomialArray:
     symbols = operands[0]
     axes = _sort_axes(node.parameters["axis"], symbols.entries.ndim)
+    # A mean over an unknown number of records divides by a private number.
     if symbols.axis in axes:
         raise Unread
     return _reduce_symbols(symbols, axes, lambda several: math.prod(several, start=ONE))
@@ -214,6 +222,8 @@ def _read_cumsum(
     _reading: Summation, node: Node, operands: list[PolynomialArray]
 ) -> PolynomialArray:
     symbols, axis = operands[0], node.parameters["axis"]
+    # A running sum along the records gives every record another share in every entry, so the
+    # rows are not alike.
     if not isinstance(axis, int) or symbols.axis == axis % symbols.entries.ndim:
         raise Unread
     return PolynomialArray(
@@ -226,6 +236,7 @@ def _read_cumsum(
 
 def _order_statistic(reading: Summation, inner: AtomPolynomial, place: int) -> AtomPolynomial:
     """Return the number at a place, from 0, of a sorted column of alike functions of records."""
+    # The theorem of order statistics needs numbers that depend on one record each.
     if not reading.is_of_row_alone(inner):
         raise Unread
     return reading.table.enter("order", (inner,), place)
@@ -233,6 +244,7 @@ def _order_statistic(reading: Summation, inner: AtomPolynomial, place: int) -> A
 
 def _along_records(reading: Summation, node: Node, symbols: PolynomialArray) -> int:
     """Return the number of records, where an operation goes along them and nothing else."""
+    # Sorting gives one atom for each record; more than 2000 would take the effort of all.
     if reading.count is None or symbols.axis is None or reading.count > 10 * MOST_RECORDS:
         raise Unread
     if _sort_axes(node.parameters["axis"], symbols.entries.ndim) != (symbols.axis,):
@@ -250,6 +262,8 @@ def _make_extreme_reader(name: str) -> Callable[..., PolynomialArray]:
             return _reduce_symbols(
                 symbols, axes, lambda several: _order_statistic(reading, several[0], place)
             )
+        # A fold of maxima is nested as deep as it has entries, and every level branches in the
+        # search.
         if math.prod(symbols.entries.shape[one] for one in axes) > 8:
             raise Unread
         return _reduce_symbols(
@@ -278,6 +292,7 @@ def _read_quantile(
     if node.parameters.get("method", "linear") != "linear" or not isinstance(q, int | float):
         raise Unread
     count = _along_records(reading, node, operands[0])
+    # numpy interpolates at q (n - 1), between the two numbers of the sorted column around it.
     place = Fraction(q) * (count - 1)
     if not 0 <= place <= count - 1:
         raise Unread
@@ -314,6 +329,7 @@ def _read_take(reading: Summation, node: Node, operands: list[PolynomialArray]) 
     if not key:  # one number, of which numpy would take the object out
         return symbols
     if symbols.axis is not None and key[symbols.axis] is not None:
+        # Only all rows in their order are still one row for each record.
         if list(key[symbols.axis]) != list(range(reading.count or 0)) or reading.count is None:
             raise Unread
         key[symbols.axis] = None
@@ -340,6 +356,8 @@ def _read_reshape(
     rest = math.prod(symbols.entries.shape[symbols.axis + 1 :])
     for axis, length in enumerate(shape):
         first, last = shape[:axis], shape[axis + 1 :]
+        # The records keep their axis only if equally many entries stand before and behind it;
+        # elsewhere a reshape would mix entries of different records.
         known = None not in first and None not in last
         if (
             length == reading.count
@@ -389,6 +407,7 @@ def _read_concatenate(
 ) -> PolynomialArray:
     axis = node.parameters["axis"] % max(operands[0].entries.ndim, 1)
     places = {one.axis for one in operands}
+    # Rows that are joined end to end are twice as many as there are records.
     if len(places) > 1 or axis in places:
         raise Unread
     return PolynomialArray(
@@ -407,6 +426,8 @@ def _read_matmul(
     left = one.entries.reshape(-1, one.entries.shape[-1])
     right = other.entries.reshape(other.entries.shape[0], -1)
     left_contracts, right_contracts = one.axis == one.entries.ndim - 1, other.axis == 0
+    # A product that adds up along the records of one factor alone meets an axis of another
+    # meaning.
     if left_contracts != right_contracts and (one.axis is not None or other.axis is not None):
         if left_contracts or right_contracts:
             raise Unread
@@ -422,6 +443,7 @@ def _read_matmul(
     axis = None
     if not left_contracts:
         axis = 0 if one.axis == 0 else len(shape) - 1 if other.axis == 1 else None
+        # An outer product of records with records has two axes of records.
         if one.axis is not None and other.axis is not None:
             raise Unread
     return PolynomialArray(whole.reshape(shape), axis)

@@ -42,6 +42,7 @@ from dpaudit.proving.program import Node
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import NOWHERE_APART, Part
 
+# In units of about ten microseconds: 0.06 seconds for one value, and a second for a program.
 MOST_EFFORT = 6_000
 MOST_EFFORT_OF_ALL = 100_000
 
@@ -62,6 +63,7 @@ class ValueMemory:
     effort: RefinementEffort = field(default_factory=lambda: RefinementEffort(MOST_EFFORT_OF_ALL))
 
 
+# Weak, so that the memory of an analysis ends with it.
 _MEMORIES: WeakKeyDictionary[RefinementKnowledge, ValueMemory] = WeakKeyDictionary()
 
 
@@ -97,6 +99,8 @@ class SymbolReading(Summation):
             for one in find_slice(self.analysis, index):
                 if one not in self._known:
                     self._known[one] = self._try(self.analysis.program.nodes[one])
+                # What needs an operand without a reading has none either; the rest of the slice
+                # need not be tried.
                 if self._known[one] is None:
                     self._known[index] = None
                     break
@@ -123,6 +127,8 @@ class SymbolReading(Summation):
             return self._data(self.analysis.universe.part(node.parameters["part"]))
         if node.operation == "size":
             size = (
+                # As a sum of ones, the size gains 1 with an added record by the same rule as
+                # all other sums.
                 self.table.enter("sum", (ONE,))
                 if self.count is None
                 else make_constant_polynomial(self.count)
@@ -130,6 +136,8 @@ class SymbolReading(Summation):
             return PolynomialArray(make_single_entry(size))
         operands = [self._operand(one) for one in node.operands]
         rule = READERS.get(node.operation)
+        # Arithmetic on truth values saturates: True + True is True in numpy, where polynomials
+        # would say 2.
         if rule is None or (node.dtype == "bool" and node.operation not in TRUTHS):
             raise Unread
         result = rule(self, node, operands)
@@ -147,11 +155,14 @@ class SymbolReading(Summation):
     def _public(self, node: Node) -> PolynomialArray:
         """Return numbers that neighbours have in common, of which the ends are known."""
         facts = self.analysis.facts(node.index)
+        # A value that is called public and yet moves, such as one that counts records, must not
+        # be taken for the same number on both sides.
         if facts.distance != NOWHERE_APART or None in node.shape or len(node.shape) > 2:
             raise Unread
         shape = tuple(one for one in node.shape if one is not None)
         if math.prod(shape) > MOST_ENTRIES:
             raise Unread
+        # One atom for each entry, wherever it is used: what cancels between uses cancels here too.
         low, high = np.broadcast_to(facts.low, shape), np.broadcast_to(facts.high, shape)
         return PolynomialArray(
             build_entries(
@@ -181,5 +192,6 @@ class SymbolReading(Summation):
         cell = self.table.enter(
             "cell", parameters=(part.name, place), ends=(low, high), is_changing=part.is_changed
         )
+        # In a uniform reading all cells are of row 0, which stands for the record that changes.
         self.cells.setdefault(place[0], set()).update(cell.atoms())
         return cell

@@ -6,6 +6,8 @@ from dpaudit.proving.distances.refinements.contract import RefinementKnowledge
 from dpaudit.proving.distances.refinements.symbols import Unread
 from dpaudit.proving.trace import NodeKind
 
+# Refinements are looked for at every node; without a limit, a loop of n steps would cost n
+# squared.
 MOST_NODES = 300
 
 
@@ -20,6 +22,7 @@ def find_slice(analysis: RefinementKnowledge, index: int) -> list[int]:
     found, pending = {index}, [index]
     while pending:
         one = pending.pop()
+        # What is public or a release is one number for both neighbours, however it came about.
         if analysis.kinds[one] is not NodeKind.PRIVATE and one != index:
             continue
         for operand in analysis.program.nodes[one].operands:

@@ -20,6 +20,7 @@ from dpaudit.proving.distances.refinements.polynomials import (
 )
 
 Entries = NDArray[Any]
+# Arrays of Python objects: numpy calls Python code for each entry.
 MOST_ENTRIES = 1000
 MOST_RECORDS = 200
 
@@ -64,6 +65,8 @@ class Summation:
         """Return whether an atom is of the row, and whether of sums over all records."""
         if atom not in self._shares:
             known = self.table.atoms[atom]
+            # A sum over all records depends on every row, and no longer on the row of which it
+            # is formed.
             if known.operation in ("sum", "order"):
                 self._shares[atom] = (False, True)
             elif not known.operands:
@@ -83,8 +86,11 @@ class Summation:
     def _sum_monomial(self, monomial: Monomial, coefficient: Rational) -> AtomPolynomial:
         of_row = tuple(one for one in monomial if self.shares(one)[0])
         others = tuple(one for one in monomial if not self.shares(one)[0])
+        # A function of both a row and a sum, such as max(x, sum x), cannot be taken out of the
+        # sum.
         if any(self.shares(one)[1] for one in of_row):
             raise Unread
+        # A term without the row is added once for each record.
         if not of_row and self.count is not None:
             return AtomPolynomial({others: coefficient * self.count})
         total = self.table.enter("sum", (AtomPolynomial({of_row: 1}),))
@@ -113,6 +119,7 @@ def make_single_entry(polynomial: AtomPolynomial) -> Entries:
 def read_array(value: Any) -> Entries:
     """Return finite numbers as constants, exactly."""
     array = np.asarray(value)
+    # Infinity and NaN have no rational value.
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all() or array.size > MOST_ENTRIES:
         raise Unread
     return build_entries(array.shape, lambda place: make_constant_polynomial(array[place].item()))

@@ -44,6 +44,7 @@ def _less_equal(one: Facts, other: Facts) -> tuple[Any, Any]:
 
 
 def _decide_equal(one: Facts, other: Facts) -> tuple[Any, Any]:
+    # Equal ends prove that values are equal only where each can have one value alone.
     are_points = (one.low == one.high) & (other.low == other.high)
     return are_points & (one.low == other.low), (one.high < other.low) | (one.low > other.high)
 
@@ -96,6 +97,7 @@ def bound_comparison(knowledge: RuleKnowledge, node: Node) -> Facts:
     operands = [knowledge.facts(one) for one in node.operands]
     is_true, is_false = DECISIONS[node.operation](*operands)
     low, high = np.where(is_true, 1.0, 0.0), np.where(is_false, 0.0, 1.0)
+    # With at most one 1 in a row, both lengths of a row are at most 1.
     norms = {1: 1.0, 2: 1.0} if _is_code(knowledge, node) else None
     return compute_jump_facts(knowledge, node, low, high, is_integer=True, norms=norms)
 
@@ -115,6 +117,8 @@ def _is_code(knowledge: RuleKnowledge, node: Node) -> bool:
         along = values.ndim - len(node.shape) + axis
         has_one_number = all(length == 1 for length in inner)
         is_along_rows = along >= 0 and values.shape[along] != 1
+        # A public number that stands twice would be equal twice, and the row would hold two
+        # ones.
         if has_one_number and not is_along_rows and values.size == np.unique(values).size:
             return _is_row_covered(node.shape, axis, values.size)
     return False
@@ -156,6 +160,8 @@ def _norms_of_extreme(knowledge: RuleKnowledge, node: Node) -> dict[int, float] 
 def _slopes_of_extreme(operation: str, one: Facts, other: Facts) -> list[Any]:
     """Return 0 for an operand that never decides, else 1."""
     if operation == "minimum":
+        # At a tie both operands have the same value, so it does not matter which of them
+        # counts.
         never = one.low >= other.high, other.low >= one.high
     else:
         never = one.high <= other.low, other.high <= one.low
@@ -169,6 +175,8 @@ def bound_where(knowledge: RuleKnowledge, node: Node) -> Facts:
         return _copy_branch(knowledge, node, bool(np.all(_is_true(condition))))
     low, high = np.minimum(then.low, otherwise.low), np.maximum(then.high, otherwise.high)
     is_integer = then.is_integer and otherwise.is_integer
+    # A private condition may turn with one record: entries jump from one value to the other,
+    # however little either of them moves.
     if not is_fixed(condition):
         norms = _norms_of_choice(knowledge, node)
         if condition.norms:
@@ -190,6 +198,7 @@ def _norms_of_choice(knowledge: RuleKnowledge, node: Node) -> dict[int, float] |
     """Return the norms of rows of which entries may be replaced by 0."""
     _, then, otherwise = broadcast_operand_facts(knowledge, node)
     for mine, theirs in ((then, otherwise), (otherwise, then)):
+        # Replaced by anything but 0, an entry could make its row longer.
         if mine.norms and not np.any(theirs.low) and not np.any(theirs.high):
             return dict(mine.norms)
     return None
@@ -223,12 +232,14 @@ def bound_remainder(knowledge: RuleKnowledge, node: Node) -> Facts:
     """
     one, other = (knowledge.facts(index) for index in node.operands)
     is_integer = one.is_integer and other.is_integer
+    # numpy's remainder takes the sign of the divisor and is NaN by 0.
     if not bool(np.all(other.low > 0)):
         return _refuse_remainder(node)
     if bool(np.all((one.low >= 0) & (one.high < other.low))):
         return combine_entrywise_facts(
             knowledge, node, [1.0, 0.0], one.low, one.high, is_integer=is_integer
         )
+    # A remainder of doubles may be the divisor itself: -1e-20 % 1.0 is rounded to 1.0.
     high = other.high - 1 if is_integer else other.high
     return compute_jump_facts(knowledge, node, np.zeros(()), high, is_integer=is_integer)
 

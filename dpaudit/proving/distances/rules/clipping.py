@@ -38,6 +38,8 @@ from dpaudit.proving.distances.standing import is_fixed
 from dpaudit.proving.program import Node, Shape
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
+# Clips as people write them are a handful of operations deep; the limit bounds a search that
+# branches at every operation.
 _MOST_STEPS = 12
 
 
@@ -96,6 +98,8 @@ def bound_clip(knowledge: RuleKnowledge, node: Node) -> Facts | None:
     one, other = node.operands
     for vector, factor in ((one, other), (other, one)):
         found = find_shrinking(knowledge, factor, _MOST_STEPS)
+        # A factor that is infinite where the vector is 0 makes 0 * inf, which is NaN and of no
+        # length.
         if found is None or not found.is_finite:
             continue
         if found.length.vector == vector and _is_aligned(knowledge, node, vector, factor, found):
@@ -107,6 +111,7 @@ def bound_division(knowledge: RuleKnowledge, node: Node) -> Facts | None:
     """Return the facts of a vector divided by a number that its length is in; None of others."""
     divisor = node.operands[1]
     length = find_length(knowledge, divisor, _MOST_STEPS)
+    # A length that may be 0 makes 0 / 0.
     if length is None or not is_positive(knowledge, divisor):
         return None
     return _find_direction_facts(knowledge, node, length)
@@ -121,6 +126,8 @@ def bound_guarded(knowledge: RuleKnowledge, node: Node) -> Facts | None:
     limit, tested = condition.operands
     length = find_length(knowledge, then.operands[1], _MOST_STEPS)
     is_zero = is_fixed(zero) and bool(np.all(zero.low == 0) and np.all(zero.high == 0))
+    # The number that is tested has to be the one that divides; a test of another vector's
+    # length would let a division by 0 through.
     is_same = _find_reshaped_node(knowledge, tested) is _find_reshaped_node(
         knowledge, then.operands[1]
     )
@@ -131,6 +138,7 @@ def bound_guarded(knowledge: RuleKnowledge, node: Node) -> Facts | None:
         return None
     if not _lines_up(knowledge, condition.index, length, then):
         return None
+    # The direction jumps where the length passes the limit, so it is no contraction.
     return _find_direction_facts(knowledge, then, replace(length, is_alone=False))
 
 
@@ -203,9 +211,11 @@ def _follow_length(
         return alone
     if operation == "add":
         return alone if low >= 0 else None
+    # A factor of 0 or an infinite divisor leaves no multiple of the length.
     if not 0 < low <= high < math.inf:
         return None
     factor = low if operation == "multiply" else 1.0 / high
+    # Rounded towards 0, as the multiple is a lower bound.
     return replace(alone, multiple=float(np.nextafter(found.multiple * factor, 0.0)))
 
 
@@ -218,6 +228,8 @@ def _length_itself(knowledge: RuleKnowledge, node: Node) -> Length | None:
         return None
     total, is_alone = _find_reshaped_node(knowledge, node.operands[0]), True
     if total.operation == "add":
+        # sqrt(|g|^2 + e) is at least |g|, but it is not of the form k |g| + e that the second
+        # theorem needs.
         total, is_alone = _without_slack(knowledge, total), False
     if knowledge.facts(total.index).refusal is not None:
         return None
@@ -317,6 +329,7 @@ def _shrink_quotient(knowledge: RuleKnowledge, node: Node, steps: int) -> Shrink
         return None
     low, high = float(np.min(facts.low, initial=math.inf)), float(np.max(facts.high, initial=0.0))
     is_above = bool(np.all(knowledge.facts(below).low > 0))
+    # 0 / 0 where the vector is 0: a minimum with a finite number would pass the NaN on.
     if low < 0 or math.isinf(high) or (low == 0 and not is_above):
         return None
     is_alone = length.is_alone and length.kind == 2 and is_fixed(facts)
@@ -359,11 +372,13 @@ def _shrink_choice(knowledge: RuleKnowledge, node: Node, steps: int) -> Shrinkin
     limit, cap = knowledge.facts(threshold), knowledge.facts(otherwise)
     if limit.refusal is not None or cap.refusal is not None or np.any(cap.low < 0):
         return None
+    # In the other branch the length is at most the threshold, and the factor at most its cap.
     most = float(multiply_up(max(float(np.max(limit.high)), 0.0), float(np.max(cap.high))))
     if not bool(np.all(limit.low >= 0)) or math.isinf(most):
         return None
     bound = max(found.bound, float(up(most / measured.multiple)))
     is_finite = found.is_finite or _excludes_zero(test, length, limit)
+    # A choice may jump at its threshold: it bounds lengths, and is no contraction.
     return Shrinking(found.length, bound, is_finite, False, math.inf)
 
 
@@ -424,11 +439,14 @@ def _count_entries_and_records(shape: Shape) -> tuple[int, int]:
 def _keeps_size(knowledge: RuleKnowledge, index: int, size: tuple[int, int], steps: int) -> bool:
     """Return whether all that depends on records has as many entries as there are lengths."""
     node = knowledge.program.nodes[index]
+    # From here on the number is the length of each vector in its own place.
     if node.operation in {"sum", "matmul"}:
         return _count_entries_and_records(node.shape) == size
     if (
         steps <= 0
         or _count_entries_and_records(node.shape) != size
+        # These move entries to other places without changing how many there are: each vector
+        # would meet the length of another.
         or node.operation in {"transpose", "take"}
     ):
         return False
@@ -441,6 +459,7 @@ def _bound_vector(knowledge: RuleKnowledge, node: Node, found: Shrinking) -> Fac
     vector = knowledge.facts(found.length.vector)
     if vector.refusal is not None:
         return None
+    # The bounds do not depend on which node the vector is, so steps of a loop share them.
     nameless = replace(found, length=replace(found.length, vector=-1))
     key = (node.operation, node.shape, id(vector), nameless)
     if key not in knowledge.memory:
@@ -456,6 +475,8 @@ def _compute_shrunk_facts(
     low, high = product_ends(vector.low, vector.high, np.zeros(()), np.asarray(steep))
     keeps_rows = vector.rows is not None and vector.rows.axis not in found.length.axes
     rows = vector.rows if keeps_rows else None
+    # Only a factor that is a function of the length alone contracts; any other may move by
+    # itself.
     is_projection = found.is_alone and math.isfinite(steep)
     low, high = np.maximum(low, -bound), np.minimum(high, bound)
     if is_fixed(vector):
@@ -475,6 +496,8 @@ def _compute_shrunk_facts(
 
 def _bound_contracted_moves(moves: Any, steep: float) -> Any:
     l2 = multiply_up(steep, moves[1])
+    # The theorem is of the Euclidean length; the largest entry is at most that, the L1 length
+    # may grow.
     return np.stack([np.full_like(l2, math.inf), l2, l2])
 
 

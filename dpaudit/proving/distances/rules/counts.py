@@ -42,6 +42,7 @@ def bound_bin_counts(knowledge: RuleKnowledge, node: Node) -> Facts:
     most = np.asarray(MOST_RECORDS if None in shape else count_shape_entries(shape))
     if is_fixed(one):
         return of_public(np.zeros(()), most, is_integer=True)
+    # Every number may move if one record is added, and any number of them may change bins.
     if None in shape and one.rows is None:
         return _refuse_counts(node)
     counts = _count_moved(universe, one, shape)
@@ -81,6 +82,8 @@ def _count_moved(universe: Universe, one: Facts, shape: Shape) -> Any:
 
 
 def _moves_of_counts(counts: Any, bins: int, *, is_added: bool) -> Ends:
+    # An added number enters one bin and leaves none; with a single bin, a number that moves can
+    # only enter it or leave it.
     if is_added or bins <= 1:
         return np.stack([counts] * 3)
     return np.stack([2 * counts, multiply_up(_ROOT_OF_TWO, counts), counts])

@@ -58,6 +58,7 @@ def broadcast_facts(facts: Facts, shape: Shape, target: Shape) -> Facts:
 
 
 def _count_copies(shape: Shape, target: Shape) -> float:
+    # One number that is repeated for each record stands as often as there are records.
     if None in target and None not in shape:
         return math.inf
     before = math.prod(one for one in shape if one is not None)
@@ -74,6 +75,7 @@ def _lift_rows(rows: RowOrigins | None, shape: Shape, target: Shape) -> RowOrigi
         return RowOrigins(rows.records, axis)
     if after is None or before is None:
         return None
+    # Only an axis of length 1 is stretched, so its one row is of record 0.
     records = (np.zeros(before, dtype=np.int64),) if rows.records is None else rows.records
     return RowOrigins(tuple(np.repeat(one, after) for one in records), axis)
 
@@ -154,6 +156,8 @@ def combine_entrywise_facts(
     if all(is_fixed(one) for one in operands):
         return of_public(low, high, is_integer=is_integer)
     rows = find_entrywise_rows(operands, node.shape)
+    # A slope at the end of a wide interval may be infinite, as a root's at 0, where the
+    # movement is not.
     if modulus is not None:
         change = np.minimum(change, modulus(operands[0].change, operands[0].low, operands[0].high))
     moving = [(s, one) for s, one in zip(slopes, operands, strict=True) if not is_fixed(one)]
@@ -197,6 +201,7 @@ def _combine_moves(
             for steep, one in zip(steepest, moving, strict=True)
         ]
     )
+    # The modulus is of one entry; of several, a record may move each by as much.
     if modulus is None or count_shape_entries(shape) != 1.0:
         return found
     one = moving[0]
@@ -214,6 +219,8 @@ def _change_of_entry(
     if len(each) == 1:
         return each[0]
     facts = [one for _, one in moving]
+    # With two records that differ, one may move the first operand of a row and another the
+    # second.
     if knowledge.universe.count == 1 and _are_apart(facts, node.shape):
         return np.maximum.reduce(np.broadcast_arrays(*each))
     found = each[0]
@@ -263,6 +270,7 @@ def compute_jump_facts(
         return of_public(low, high, is_integer=is_integer)
     rows = find_entrywise_rows(operands, node.shape)
     moving = [one for one in operands if not is_fixed(one)]
+    # An entry of which no operand can move has the same value on both sides, jumps or not.
     stirred = sum(np.asarray(one.change > 0, dtype=float) for one in moving)
     return settle_facts(
         node.shape,

@@ -29,7 +29,10 @@ from dpaudit.proving.program import Node
 from dpaudit.proving.refusals import ProofRefusal
 
 _QUARTER = math.pi / 2
+# Beyond a million radians the rounding of the argument nears the slack; a whole turn is taken
+# there instead.
 _FAR = 1e6
+# In turns: ten times what the rounding of ends of at most 1e6 and of pi adds up to.
 _SLACK = 1e-9
 
 
@@ -99,6 +102,7 @@ def bound_increasing(knowledge: RuleKnowledge, node: Node) -> Facts:
         low = np.maximum(function_down(known.function(one.low)), known.least)
         high = np.minimum(_round_function_up(known.function(one.high)), known.largest)
         steep = np.asarray(_round_function_up(known.slope(one.low, one.high)))
+        # inf * 0 or inf - inf in a formula of slopes says nothing of the slope.
         steep = np.where(np.isnan(steep), math.inf, steep)
     return combine_entrywise_facts(
         knowledge, node, [steep], low, high, modulus=partial(bound_curved_change, known)
@@ -106,6 +110,8 @@ def bound_increasing(knowledge: RuleKnowledge, node: Node) -> Facts:
 
 
 def _round_function_up(value: Any) -> Any:
+    # function_up leaves 0 as it is, since 0 may be exact; a slope or value that has underflowed
+    # to 0 is not.
     return np.nextafter(function_up(value), math.inf)
 
 
@@ -161,6 +167,7 @@ def bound_sine(knowledge: RuleKnowledge, node: Node) -> Facts:
 def _cosine_ends(low: Any, high: Any) -> tuple[Any, Any]:
     """Return the least and largest cosine between ends, with a slack for what they were rounded."""
     is_far = ~((np.abs(low) < _FAR) & (np.abs(high) < _FAR))
+    # From 0 to 7 is more than a turn, so the ends become -1 and 1.
     low, high = np.where(is_far, 0.0, low), np.where(is_far, 7.0, high)
     slack = 1e-15 * (4 + np.abs(low) + np.abs(high))
     values = np.cos(low), np.cos(high)
@@ -181,6 +188,8 @@ def _holds_multiple(low: Any, high: Any, offset: float) -> Any:
 def bound_tangent(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a tangent between its poles."""
     one = knowledge.facts(node.operands[0])
+    # 1.57 is just short of pi / 2; beyond the pole the tangent jumps from one infinity to the
+    # other.
     if not bool(np.all(one.low > -1.57) and np.all(one.high < 1.57)):
         return of_nothing(
             ProofRefusal(
@@ -201,6 +210,7 @@ def bound_step(knowledge: RuleKnowledge, node: Node) -> Facts:
     """
     one = knowledge.facts(node.operands[0])
     function = getattr(np, node.operation)
+    # Whole numbers are left as they are, so rounding them is no jump.
     if one.is_integer:
         return combine_entrywise_facts(
             knowledge, node, [1.0], one.low, one.high, is_integer=True, norms=dict(one.norms)

@@ -26,6 +26,7 @@ from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.universe import Universe
 
 MOST_RECORDS = 2.0**48
+# From here on not every integer is a double.
 _EXACT = 2.0**53
 
 _ENDS_OF_LAWS = {
@@ -49,6 +50,7 @@ def bound_data(knowledge: RuleKnowledge, node: Node) -> Facts:
     low = add_leading_axes(np.asarray(part.low, dtype=float), len(node.shape))
     high = add_leading_axes(np.asarray(part.high, dtype=float), len(node.shape))
     is_integer = part.is_integer or part.categories is not None
+    # Where records are added, a part that no neighbour changes still gains or loses rows.
     if universe.change == "replace" and not part.is_changed:
         return of_public(low, high, is_integer=is_integer)
     change = compute_width_up(low, high) if universe.change == "replace" else np.zeros(())
@@ -69,6 +71,7 @@ def bound_data(knowledge: RuleKnowledge, node: Node) -> Facts:
 def _moves_of_cells(universe: Universe, change: Any) -> Ends:
     if not universe.of_cells:
         return ANYHOW
+    # A single cell moves a whole part by its own width, in every norm.
     return np.full((3, 1), float(np.max(change, initial=0.0)))
 
 
@@ -92,9 +95,12 @@ def bound_size(knowledge: RuleKnowledge, node: Node) -> Facts:
 def bound_constant(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of public numbers."""
     value = np.asarray(node.parameters["value"], dtype=float)
+    # The rules are of real numbers: an infinite constant times a movement of 0 would be NaN.
     if not np.isfinite(value).all():
         return of_nothing(ProofRefusal(node.place, "has an infinite or missing number"))
     is_integer = bool((value == np.floor(value)).all())
+    # The conversion to double may have rounded an integer, and the proof is of the number that
+    # the program has.
     if (np.abs(value) > _EXACT).any():
         low, high = np.nextafter(value, -math.inf), np.nextafter(value, math.inf)
         return of_public(low, high, is_integer=is_integer)
