@@ -76,6 +76,8 @@ class Bound:
     @property
     def pure(self) -> float:
         """Epsilon at delta 0, infinite where there is none."""
+        # A Gaussian release has no epsilon at delta 0, and a release that is neither pure nor
+        # Gaussian is missing from both sums.
         if any(not one.is_whole or one.mu for one in self.paths):
             return math.inf
         return max(one.epsilon for one in self.paths)
@@ -85,6 +87,8 @@ class Bound:
         """Of a Gaussian guarantee, infinite where none is known."""
         if any(not one.is_whole for one in self.paths):
             return math.inf
+        # Without pure releases the paths are Gaussian throughout; mixed paths get mu by way of
+        # epsilon.
         if all(one.epsilon == 0 for one in self.paths):
             return max(one.mu for one in self.paths)
         return PureDP(self.pure)._mu() if self.pure < math.inf else math.inf
@@ -107,11 +111,14 @@ class Bound:
         ways = [self._by_parts(delta), self._by_rho(delta)]
         if self._accountant_guarantee is not None:
             ways.append(self._accountant_guarantee.epsilon(delta))
+        # Every way is a proof of its own, so the least is proved as well.
         return min(ways)
 
     def _by_parts(self, delta: float) -> float:
         if any(not one.is_whole for one in self.paths):
             return math.inf
+        # Maxima over different paths are no more than looser; deltas of paths must not be
+        # compared.
         epsilon, mu = max(p.epsilon for p in self.paths), max(p.mu for p in self.paths)
         far = GaussianDP(mu).epsilon(delta) if mu < math.inf else math.inf
         return rounding.sum_up([(1, epsilon), (1, far)])
@@ -125,6 +132,8 @@ class Bound:
         first = self.events[0]
         if any(one.is_by_path for path in self.paths for one in path.releases):
             return None
+        # Accountants compose a fixed sequence. Where a path is chosen after looking, its
+        # guarantee at one delta says nothing of the choice.
         if any(one != first for one in self.events[1:]) or len(set(first)) > _MOST_KINDS:
             return None
         event: Event = Sequence(first)
@@ -188,6 +197,8 @@ def bound_trace(trace: FunctionTrace) -> Bound:
     >>> round(bound.epsilon(), 12)
     1.0
     """
+    # A maximum over paths is a bound only if none is missing: one that was left out could cost
+    # more.
     if not is_whole_tree([one.decisions for one in trace.paths]):
         decided = [one.decisions for one in trace.paths]
         raise InvalidArgument("trace.paths", decided, "a path for each way to decide")
@@ -234,6 +245,8 @@ def is_whole_tree(ways: SequenceOf[tuple[bool, ...]]) -> bool:
         some = pending.pop()
         if some == [()]:
             continue
+        # A side that no path takes, or a path that ends where another goes on, leaves a way
+        # without a cost.
         if not some or () in some:
             return False
         pending += [[one[1:] for one in some if one[0] is side] for side in (True, False)]
@@ -241,6 +254,7 @@ def is_whole_tree(ways: SequenceOf[tuple[bool, ...]]) -> bool:
 
 
 def _bound_paths(universe: Universe, paths: SequenceOf[Path]) -> Bound:
+    # With a single path, nothing would be found twice.
     memory = DistanceMemory() if len(paths) > 1 else None
     return Bound(universe, tuple(cost_of_path(one.program, universe, memory) for one in paths))
 
@@ -266,7 +280,10 @@ def cost_of_path(
     reader = ReleaseReader(plain)
     if not claim_comparisons(reader):
         return _compute_path_cost(reader, universe, memory)
+    # The two readings of the program share nearly all of their distances.
     memory = memory or DistanceMemory()
+    # A claimed comparison costs more than plain noise in some programs, so both readings are
+    # tried.
     alone = _cost_or_none(ReleaseReader(plain), universe, memory)
     try:
         found = _compute_path_cost(reader, universe, memory)
@@ -274,6 +291,8 @@ def cost_of_path(
         if alone is None:
             raise
         return alone
+    # Only a cost that is lower in every currency may replace another: mixtures of the two are
+    # not proved.
     return alone if alone is not None and alone.is_below(found) else found
 
 
@@ -295,6 +314,7 @@ def _compute_path_cost(
     stacks = Stacks.of(reading.draft, plans)
     kinds = tuple(reader.all_kinds())
     bounds = _make_analysis(reading.draft.program, universe, kinds, memory)
+    # Distances are of real numbers; a live value of a type that wraps around has none.
     require_real_types(reading.draft.program, reader.live, kinds[: reader.draft.own], bounds)
     return add_up([one.measure(bounds) for one in plans], stacks, bounds)
 

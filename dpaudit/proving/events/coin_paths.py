@@ -21,6 +21,7 @@ from dpaudit.proving.events.draft import write_parameters
 from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.trace import Path
 
+# Each junction copies one side, so paths that part at many coins would grow without end.
 _MOST_NODES = 5000
 _DEPENDENT = frozenset({"data", "size"})
 
@@ -35,6 +36,7 @@ def join_coin_paths(paths: Sequence[Path], skeletons: Sequence[object] = ()) -> 
     skeletons
         Of each, the nesting of what it returns; paths of several nestings stay apart.
     """
+    # Outputs of two nestings are told apart by their form alone, so the coin is shown.
     if len(set(map(repr, skeletons))) > 1 or len({len(p.program.outputs) for p in paths}) > 1:
         return tuple(paths)
     return tuple(_join_from(list(paths), 0))
@@ -64,6 +66,7 @@ def _merge_coin_paths(one: Path, other: Path, depth: int) -> Path | None:
         return None
     condition = one.program.nodes[at].operands[0]
     before = one.program.slice(condition)
+    # A decision by records is shown by what follows; only a coin may be integrated out.
     if any(one.program.nodes[k].operation in _DEPENDENT for k in before):
         return None
     if max(len(one.program.nodes), len(other.program.nodes)) > _MOST_NODES:
@@ -119,11 +122,13 @@ class _Junction:
         if not self._are_independent(apart):
             return None
         program = PathProgram(list(self.one.nodes))
+        # The decision gives way to a constant, so that all later nodes keep their numbers.
         nothing = Node(self.at, "constant", (), {"value": 0.0}, (), "float64", "?")
         program.nodes[self.at] = nothing
         moved = self._append(program, {b for _, b in apart})
         outputs = []
         for (a, b), same in zip(self._outputs(), together, strict=True):
+            # The shape of an output would tell which side was taken.
             if self.one.nodes[a].shape != self.other.nodes[b].shape:
                 return None
             outputs.append(a if same else self._choose(program, condition, a, moved[b]))
@@ -142,6 +147,7 @@ class _Junction:
 
     def _match(self, one: int, other: int) -> bool:
         """Note that a node of each side are the same function, if they are."""
+        # A match that fails half way must not leave its pairs behind.
         known = dict(self.alike)
         if self._is_match(one, other):
             return True
@@ -161,6 +167,8 @@ class _Junction:
                     return False
                 continue
             first, second = self.one.nodes[a], self.other.nodes[b]
+            # One node of a side stands for one of the other; two that share it would share its
+            # draws.
             if a in self.alike.values() or not _is_same(first, second, but_number=True):
                 return False
             self.alike[b] = a
@@ -183,6 +191,8 @@ class _Junction:
 
     def _append(self, program: PathProgram, needed: set[int]) -> dict[int, int]:
         """Append what the other side needs, its draws as draws of their own."""
+        # Draws of either side are independent, so those of the other side get numbers of their
+        # own.
         number = 1 + max((one.parameters.get("number", 0) for one in program.nodes), default=0)
         moved = {k: k for k in range(self.at)}
         for k in sorted({k for one in needed for k in self.other.slice(one)}):

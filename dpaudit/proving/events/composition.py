@@ -37,6 +37,7 @@ from dpaudit.proving.events.releases import STACKED, AdditivePlan, Bounds, Relea
 from dpaudit.proving.events.responses import Response
 from dpaudit.proving.events.sampling import SampledPlan
 
+# Beyond that, the distance of the long vector takes longer to find than what it saves is worth.
 _MOST_STACKED = 256
 _MOST_ENTRIES = 20_000
 
@@ -67,6 +68,7 @@ class PathCost:
 
     def is_below(self, other: PathCost) -> bool:
         """Return whether it costs no more than another one, in every currency."""
+        # False sorts before True: a cost that is whole is the better one.
         ours = self.epsilon, self.mu, self.rho, not self.is_whole
         theirs = other.epsilon, other.mu, other.rho, not other.is_whole
         return all(one <= more for one, more in zip(ours, theirs, strict=True))
@@ -93,6 +95,7 @@ class Stacks:
         pure: dict[int, AdditivePlan | Response] = {}
         normal: dict[int, AdditivePlan | Response] = {}
         for place, plan in enumerate(plans):
+            # Without its sampling, a release costs no less, so the stack stays an upper bound.
             if isinstance(plan, SampledPlan):
                 plan = plan.whole
             if isinstance(plan, Response):
@@ -129,6 +132,7 @@ def _sum_of_epsilons(releases: dict[int, ReleaseCost], stacks: Stacks, bounds: B
     plain = rounding.sum_up((1, one) for one in known.values())
     if stacks.pure is None:
         return plain
+    # What is in the stack is counted by the stack, and everything else on top.
     others = [one for n, one in known.items() if n not in stacks.of_pure]
     together = bounds.distance(stacks.pure).l1
     return min(plain, rounding.sum_up((1, one) for one in [*others, together]))
@@ -136,6 +140,8 @@ def _sum_of_epsilons(releases: dict[int, ReleaseCost], stacks: Stacks, bounds: B
 
 def _mu_of(releases: dict[int, ReleaseCost], stacks: Stacks, bounds: Bounds) -> float:
     known = [one.mu for one in releases.values() if one.mu < math.inf]
+    # The accountant's composition of Gaussians, rounded outwards, in place of a sum of squares
+    # here.
     normal = [GaussianRelease(sensitivity=one, noise_scale=1.0) for one in known]
     plain = gaussian_guarantee(Sequence(tuple(normal))).mu if normal else 0.0
     if stacks.normal is None:
@@ -147,5 +153,7 @@ def _rho_of(releases: SequenceOf[ReleaseCost], epsilon: float, mu: float) -> flo
     """Return the sum of rho, that of the pure ones together where that is less."""
     others = [one.rho for one in releases if min(one.epsilon, one.mu) == math.inf]
     each = [one.rho for one in releases if one.epsilon < math.inf]
+    # The pure releases are epsilon-DP together, which is rho of at most half the square; where
+    # their epsilons are stacked, that may be less than the sum.
     pure = min(rounding.sum_up((1, one) for one in each), rounding.half_square_up(epsilon))
     return rounding.sum_up((1, one) for one in [*others, pure, rounding.half_square_up(mu)])

@@ -38,6 +38,7 @@ class Draft:
     """
 
     def __init__(self, program: PathProgram) -> None:
+        # A copy: several readings append different nodes to one program.
         self.program = PathProgram(list(program.nodes), program.outputs)
         self.own = len(program.nodes)
         self._values: dict[int, NDArray[Any] | None] = {}
@@ -63,6 +64,7 @@ class Draft:
     def move(self, node: Node, operands: Sequence[int], shape: Shape) -> int:
         """Append a node that moves entries as another one does, of other operands."""
         own = [self.node(one).dtype for one in operands]
+        # The shape is an argument of its own here, since the operands may be of another one.
         given = {name: one for name, one in node.parameters.items() if name != "shape"}
         return self.program.add(
             node.operation,
@@ -92,6 +94,8 @@ class Draft:
 
     def value(self, index: int) -> NDArray[Any] | None:
         """Return the value of a node that is made of constants alone, or None."""
+        # Chains of constants are as long as loops are, and deeper than Python's recursion
+        # limit.
         pending = [index]
         while pending:
             at = pending[-1]
@@ -139,6 +143,8 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 
 def _common_length(lengths: Iterable[int | None]) -> int | None:
+    # An unknown length broadcasts with 1 and with itself; next to any other number the trace
+    # would have failed before.
     longer = {one for one in lengths if one != 1}
     return longer.pop() if longer else 1
 

@@ -66,6 +66,8 @@ class ChoicePlan:
             The probabilities do not add up to 1 by how they are formed.
         """
         node = release.node
+        # Probabilities are followed through the form of their quotient, since their entries are
+        # not independent: they add up to 1.
         scores = softmax_scores(draft, node.operands[0])
         if scores is None:
             reason = "an item is drawn with probabilities that depend on records in an unknown way"
@@ -83,6 +85,7 @@ class ChoicePlan:
         epsilon = range_of(bounds, self.scores, self.differences)
         if epsilon == math.inf:
             raise make_unbounded_error(bounds, self.scores, self.node.place)
+        # Items that are drawn with replacement are independent releases of one cost each.
         count = max(1, size_of(self.node.shape))
         return make_pure_spending(
             self.node, "exponential mechanism", rounding.times_up(count, epsilon)
@@ -96,6 +99,7 @@ def softmax_scores(draft: Draft, index: int) -> int | None:
         return None
     top, bottom = (_find_narrow_node(draft, one) for one in node.operands)
     total = draft.node(bottom)
+    # The weights have to be divided by their own sum, over all of them.
     if total.operation != "sum" or draft.shape(bottom) != () or total.operands != (top,):
         return None
     weights = draft.node(top)
@@ -110,6 +114,7 @@ def _find_narrow_node(draft: Draft, index: int) -> int:
     """Return the node of which another one is a copy that is spread out, if it is one number."""
     while draft.node(index).operation in _WIDENING:
         before = draft.node(index).operands[0]
+        # Where several numbers are spread out, entries of the copy differ.
         if draft.shape(before) != draft.shape(index) and size_of(draft.shape(before)) != 1:
             break
         index = before
@@ -148,6 +153,7 @@ class CoinsPlan:
         """Append what is asked to a draft."""
         node = release.node
         p = draft.broadcast(node.operands[0], node.shape)
+        # Both sides of a coin are outputs; near p = 1 the rare side costs the most.
         other = draft.apply("subtract", [draft.constant(1.0), p], place=node.place)
         both = [draft.apply("log", [one], place=node.place) for one in (p, other)]
         return cls(node, both, int(node.parameters.get("n", 1)))
@@ -161,6 +167,8 @@ class CoinsPlan:
             Nothing bounds their odds.
         """
         distances = [bounds.distance(one) for one in self.logarithms]
+        # For each coin the larger of the two sides counts, so coins that move times the largest
+        # is a bound.
         largest = max(one.linf for one in distances)
         each = math.inf
         if largest < math.inf:
@@ -183,6 +191,7 @@ def plan_of(draft: Draft, release: RecordDraw) -> ChoicePlan | CoinsPlan:
     """
     node = release.node
     law = node.parameters["law"]
+    # Without replacement, the second item depends on the first, and the theorem is of one draw.
     if law == "choice" and len(node.operands) == 1 and node.parameters.get("replace", True):
         return ChoicePlan.of(draft, release)
     if law in ("bernoulli", "binomial") and len(node.operands) == 1:

@@ -60,6 +60,7 @@ class NoiseForm:
 
     def atoms(self) -> Atoms:
         """Return the atoms of all terms, those that occur twice twice."""
+        # Repetitions stay in: an atom that occurs twice is what `check_complete` looks for.
         found = [one.atoms.reshape(-1) for one in self.terms]
         joined = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
         return np.asarray(joined[joined != NONE])
@@ -84,6 +85,8 @@ class Atlas:
 
     def draws_of(self, atoms: Atoms) -> list[int]:
         """Return the nodes of the draws from which atoms stem, in order."""
+        # Each draw owns a run of consecutive numbers, so the last start at or below an atom is
+        # its draw.
         places = np.searchsorted(self.starts, np.unique(atoms), side="right") - 1
         return [self.draws[one] for one in dict.fromkeys(places.tolist())]
 
@@ -138,10 +141,13 @@ def _negate_form(draft: Draft, node: Node, forms: Sequence[NoiseForm]) -> NoiseF
 def _multiply_noise_form(draft: Draft, node: Node, forms: Sequence[NoiseForm]) -> NoiseForm | None:
     """Return noise times public numbers; a centre only times one constant."""
     by_terms = [bool(one.terms) for one in forms]
+    # A product of noise with noise, or a quotient by noise, is noise of an unknown law.
     if all(by_terms) or (node.operation == "divide" and by_terms[1]):
         return None
     noisy, public = forms if by_terms[0] else reversed(forms)
     assert public.centre is not None
+    # A factor for each entry would have to scale every centre by its own number; the release
+    # before the factor is found by itself.
     if noisy.centre is not None and not _is_one_factor(draft.value(public.centre)):
         return None
     centre = noisy.centre
@@ -159,6 +165,7 @@ def _is_one_factor(value: NDArray[Any] | None) -> bool:
     if value is None or not value.size:
         return False
     first = value.flat[0]
+    # Times 0, noise hides nothing.
     return bool(np.isfinite(first) and first != 0 and np.all(value == first))
 
 
@@ -183,6 +190,7 @@ def _move_form(draft: Draft, node: Node, forms: Sequence[NoiseForm]) -> NoiseFor
 def _move_term(draft: Draft, node: Node, term: NoiseTerm, before: Shape) -> NoiseTerm:
     atoms = _MOVES[node.operation](term.atoms, node)
     scale = term.scale
+    # A scalar is the same wherever its entries go.
     if scale is not None and draft.shape(scale):
         scale = draft.move(node, [draft.broadcast(scale, before)], node.shape)
     return replace(term, atoms=atoms, scale=scale)
@@ -197,6 +205,7 @@ _MOVES: Mapping[str, Callable[[Atoms, Node], Atoms]] = {
 
 
 def _concatenate_forms(draft: Draft, node: Node, forms: Sequence[NoiseForm]) -> NoiseForm | None:
+    # A part without noise, laid beside noisy ones, would be released bare.
     if any(not one.terms for one in forms):
         return None
     shapes = [draft.shape(one) for one in node.operands]
@@ -257,6 +266,7 @@ def _join_terms(
     empty = [np.full(_to_plain_shape(shape), NONE) for shape in shapes]
     atoms = join([e if one is None else one.atoms for e, one in zip(empty, pieces, strict=True)])
     known = [one for one in pieces if one is not None]
+    # With one scale for all, the law of the joined noise is that of its parts.
     if all(is_same(draft, one, known[0]) for one in known[1:]):
         return replace(known[0], atoms=atoms)
     signed = [None if one is None else get_signed_scale(draft, one) for one in pieces]
@@ -330,10 +340,12 @@ def check_complete(form: NoiseForm, node: Node) -> None:
     NotProved
         Some entry has no noise, or an atom occurs twice.
     """
+    # One entry without noise shows its centre exactly.
     if any((one.atoms == NONE).any() for one in form.terms):
         reason = "some entries are released without noise"
         raise NotProved.at(node.place, reason, fault=faults.WITHOUT_NOISE)
     atoms = form.atoms()
+    # The difference of two values with the same noise is exact.
     if len(np.unique(atoms)) < len(atoms):
         raise NotProved.at(
             node.place,

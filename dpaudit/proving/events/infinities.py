@@ -60,11 +60,14 @@ def _find_settled_decisions(program: PathProgram) -> _Settled:
         if node.operation != "decide":
             continue
         outcome, condition = bool(node.parameters["outcome"]), draft.node(node.operands[0])
+        # `not (a < b)` and `a >= b` both reach the trace as a negated comparison.
         while condition.operation == "logical_not":
             outcome, condition = not outcome, draft.node(condition.operands[0])
         known = _find_infinite_outcome(draft, condition)
         if known is not None:
             nodes.add(node.index)
+            # A path with one impossible decision is never taken, however its other decisions
+            # end.
             is_possible = is_possible and known is outcome
     return _Settled(frozenset(nodes), is_possible)
 
@@ -74,6 +77,8 @@ def _find_infinite_outcome(draft: Draft, condition: Node) -> bool | None:
     if condition.operation not in _COMPARISONS:
         return None
     left, right = (draft.value(one) for one in condition.operands)
+    # Two constants are compared when the function is traced; here one side is unknown, and
+    # finite.
     if left is not None and right is None and left.size == 1 and np.isinf(left.item()):
         return bool(left.item() < 0)
     if right is not None and left is None and right.size == 1 and np.isinf(right.item()):

@@ -43,6 +43,7 @@ def with_plain_laws(program: PathProgram) -> PathProgram:
     ['exponential', None, None]
     """
     laws = {one.parameters.get("law") for one in program.nodes if one.operation == "draw"}
+    # Only these laws are the raw material of the theorems.
     if not laws & {"uniform", "exponential", "gamma"}:
         return program
     return _Rewriting(program).run()
@@ -101,6 +102,8 @@ class _Rewriting:
     def run(self) -> PathProgram:
         """Return the program with plain laws."""
         done: set[int] = set()
+        # From the end, so that the largest product that is noise is exchanged as a whole,
+        # before a part of it is.
         for node in reversed(self.program.nodes):
             if node.index in self.live and node.index not in done:
                 done |= self._rewrite(node)
@@ -115,6 +118,7 @@ class _Rewriting:
         if match is None or len(product.numbers) > 8:
             return set()
         inside = product.inside | match.inside | {node.index}
+        # A second use of the draw, or of anything between, would be correlated with the noise.
         if not self._is_closed(inside, node.index, is_entrywise=not match.parameters):
             return set()
         if self.draft.shape(match.draw) != node.shape:
@@ -129,6 +133,7 @@ class _Rewriting:
             users = [user for user in self.users[one] if user in self.live]
             if not set(users) <= inside or one in self.program.outputs:
                 return False
+            # A draw that is broadcast on the way gives several entries the same noise.
             if is_entrywise and self.draft.shape(one) != shape:
                 return False
         return True
@@ -141,6 +146,8 @@ class _Rewriting:
             old.index, "draw", (), given, old.shape, "float64", node.place
         )
         scale = _product_of(product.numbers, match.sign)
+        # The scale takes the place of a node that is no longer needed, so no node changes its
+        # number.
         host = next(one for one in sorted(match.inside | product.inside) if one != match.draw)
         if host == node.index:  # a logarithm that nothing multiplies
             operation, operands = "negative", [match.draw]
@@ -169,6 +176,8 @@ class _Rewriting:
                 found.inside.add(one.index)
                 pending.extend(one.operands)
             elif one.operation == "divide" and (self._divisor(one) is not None):
+                # Towards 0: a scale that is too small makes the proof claim more privacy loss,
+                # never less.
                 found.numbers.append(np.nextafter(1.0 / np.asarray(self._divisor(one)), 0.0))
                 found.inside.add(one.index)
                 pending.append(one.operands[0])
@@ -221,6 +230,8 @@ class _Rewriting:
         centred = self._affine(self.draft.node(inner.base).operands[0])
         if centred is None or centred.base != fair.base or not _is_centred(centred):
             return None
+        # In exact fractions: 1 - 1.999 |v| would be a logarithm of something that is not
+        # uniform.
         if inner.offset != 1 or inner.slope * abs(centred.slope) != -2:
             return None
         if not self._is_draw(centred.base, "uniform"):
@@ -254,6 +265,7 @@ class _Rewriting:
         if node.operation != "where":
             return None
         one, other = (self.draft.value(k) for k in node.operands[1:])
+        # Two numbers that are not opposite would make a skewed law.
         if one is None or other is None or one.shape or other.shape or one != -other or one == 0:
             return None
         return self._halved(node.operands[0])
@@ -278,6 +290,7 @@ class _Rewriting:
     def _affine(self, index: int) -> _Affine | None:
         """Return a value as an affine function of the node that is no sum or product any more."""
         slope, offset, inside = Fraction(1), Fraction(0), set[int]()
+        # Affine chains that people write are short; the limit bounds the search.
         for _ in range(32):
             inside.add(index)
             step = self._step(self.draft.node(index))
@@ -331,7 +344,9 @@ def _product_of(numbers: list[NDArray[Any]], sign: float) -> NDArray[np.float64]
     plain = [one for one in numbers if not np.all(np.abs(one) == 1)]
     found = np.asarray(sign, dtype=float)
     for one in numbers:
+        # Numbers of shape (1,) would give a scalar draw an axis that it has not.
         found = found * (one.reshape(()) if one.size == 1 else one)
+    # A single factor other than 1 and -1 was not rounded.
     if len(plain) + (abs(sign) != 1) <= 1:
         return np.asarray(found)
     for _ in range(2 * len(numbers)):

@@ -41,6 +41,7 @@ _SEEN = 1
 _HIDES = 2
 _OF_SCALE = "the scale of noise depends on records"
 _CURE_OF_SCALE = "use bounds that are public"
+# Only for the message: which draws a reader would call noise whose scale is private.
 _ADDITIVE = frozenset("laplace normal logistic cauchy gumbel exponential".split())
 _CHOICES = frozenset({"argmax", "argmin"})
 
@@ -132,6 +133,8 @@ class ReleaseReader:
         for node in self.draft.program.nodes[: self.draft.own]:
             self.kinds.append(self._kind_of(node))
             is_pending = self.kinds[-1] is NodeKind.NOISY and node.index in self.forms
+            # Two uses of a noisy value have its noise in common; once it is released, both are
+            # functions of something public.
             if is_pending and self.counts[node.index] > 1:
                 self.publish(node.index)
         for one in self.draft.program.outputs:
@@ -139,12 +142,15 @@ class ReleaseReader:
         return ReleaseReading(self.draft, self.all_kinds(), self.releases)
 
     def _kind_of(self, node: Node) -> NodeKind:
+        # What no output and no decision depends on is never seen, and must not cost anything.
         if node.index not in self.live:
             return NodeKind.PRIVATE if node.operation in ("data", "size") else NodeKind.PUBLIC
         if node.index in self._heads:
             return self._claimed(node)
         if node.index in self._hidden:
             return NodeKind.NOISY
+        # A theorem that claims several nodes as one release keeps the nodes in between secret;
+        # a use outside would show them.
         if any(one in self._hidden and one not in self.public for one in node.operands):
             raise NotProved.at(node.place, "a value is used that a release hides")
         if node.operation == "draw":
@@ -153,6 +159,7 @@ class ReleaseReader:
             return NodeKind.PRIVATE
         if not any(one in self.forms for one in node.operands):
             return self._without_noise(node)
+        # In this order: noise travels as far as it can, and only then is something shown.
         ways = self._travel, self._choose, self._toss, self._look
         return next(kind for way in ways if (kind := way(node)) is not None)
 
@@ -175,6 +182,7 @@ class ReleaseReader:
 
     def _claimed(self, node: Node) -> NodeKind:
         claim = self._heads[node.index]
+        # A claim may have several heads, and costs once.
         if id(claim) not in self._claimed_before:
             self._claimed_before.add(id(claim))
             self.use(claim.atoms, node)
@@ -184,16 +192,20 @@ class ReleaseReader:
     def _open(self, index: int) -> NodeKind:
         """Have a node be public from here on."""
         self.public.add(index)
+        # What is public carries no noise that could still hide something.
         self.forms.pop(index, None)
         return NodeKind.PUBLIC
 
     def _without_noise(self, node: Node) -> NodeKind:
         is_private = any(self.is_private(one) for one in node.operands)
+        # The way that a function takes is seen, so the condition would be an output without
+        # noise.
         if node.operation == "decide" and is_private:
             cure = "add noise before you compare"
             raise NotProved.at(
                 node.place, "a branch on a record", cure, fault=faults.BRANCH_ON_RECORD
             )
+        # The length of a value of unknown shape tells how many records there are.
         if is_private or not is_known(node.shape):
             return NodeKind.PRIVATE
         return self._open(node.index)
@@ -246,6 +258,8 @@ class ReleaseReader:
             return None
         self.publish(scores)
         last = self.releases[-1]
+        # The place of the largest is a function of the release, and may cost less than the
+        # values themselves.
         if isinstance(last, Additive) and last.node.index == scores:
             self.releases[-1] = Selection(node, last)
         return self._open(node.index)
@@ -261,6 +275,8 @@ class ReleaseReader:
         users = [one for one in self.users[node.index] if one in self.live]
         is_seen = any(self.draft.node(one).operation == "decide" for one in users)
         is_seen = is_seen or node.index in self.draft.program.outputs
+        # A coin that nobody sees may be randomised response, which hides more than its odds
+        # show.
         if odds in self.forms or not self.is_private(odds) or not is_seen:
             return None
         self.use(self.forms[draws[0]].atoms(), node)
@@ -277,6 +293,7 @@ class ReleaseReader:
         (term,) = form.terms
         draws = self.atlas.draws_of(term.atoms)
         laws = {self.draft.node(one).parameters["law"] for one in draws}
+        # A scaled or shifted uniform draw below odds p is a coin with other odds.
         return laws == {"uniform"} and term.scale is None and not term.is_negative
 
     def _look(self, node: Node) -> NodeKind:
@@ -349,6 +366,7 @@ class ReleaseReader:
 
     def _see_coin(self, node: Node, form: NoiseForm) -> None:
         atoms = form.atoms()
+        # Whoever sees the noise subtracts it from what it hides.
         if (self._states[atoms] == _HIDES).any():
             raise NotProved.at(
                 node.place,
@@ -366,12 +384,15 @@ class ReleaseReader:
             noise = noise_of(self.draft, self.atlas, form, node)
             self._check_scale(noise, node)
             self.use(form.atoms(), node)
+        # The value as a whole may be no release and still be a function of noisy values that
+        # are; if those do not work either, the first reason is the one that helps.
         except NotProved as refusal:
             self._release_operands(node, refusal)
         else:
             self.releases.append(Additive(node, form.centre, noise))
 
     def _release_operands(self, node: Node, refusal: NotProved) -> None:
+        # A private operand without noise cannot be released by itself.
         if any(self.is_private(one) and one not in self.forms for one in node.operands):
             raise refusal
         if not node.operands or not any(one in self.forms for one in node.operands):
@@ -391,6 +412,7 @@ class ReleaseReader:
         NotProved
             Some hide another one, or were looked at.
         """
+        # Noise that hides two values is taken away by their difference.
         if (self._states[atoms] != _FRESH).any() or len(np.unique(atoms)) < len(atoms):
             cure = "draw noise for each value"
             raise NotProved.at(
@@ -403,6 +425,7 @@ class ReleaseReader:
         for node in self.draft.program.nodes[len(self.kinds) :]:
             own = [one for one in node.operands if one < self.draft.own]
             hidden = [one for one in own if one not in self.public]
+            # A centre that moves with other noise has no distance that holds for every history.
             if any(self.kinds[one] in (NodeKind.NOISE, NodeKind.NOISY) for one in hidden):
                 raise NotProved.at(node.place, "noise that is not released is part of a centre")
             is_private = any(

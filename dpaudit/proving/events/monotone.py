@@ -78,6 +78,8 @@ def direction_of(known: MonotoneKnowledge, index: int) -> EntryDirection:
         The value.
     """
     kinds = known.kinds
+    # A replaced record takes its old numbers away and brings new ones, so sums may go either
+    # way.
     if known.universe.change != "add-remove":
         return _STILL if kinds[index] is not NodeKind.PRIVATE else _ANY
     found: dict[int, EntryDirection] = {}
@@ -106,6 +108,7 @@ def _find_node_direction(
 ) -> EntryDirection:
     if node.operation == "size":
         return _UP
+    # Rows themselves come and go; only what is added up over them has a direction.
     if any(None in known.program.nodes[k].shape for k in (node.index, *node.operands)):
         return _of_records(known, node)
     if node.operation in _MOVING or node.operation in _RISING or node.operation == "sum":
@@ -136,6 +139,7 @@ def _merge_directions(directions: list[EntryDirection]) -> EntryDirection:
 def _is_of_records(known: MonotoneKnowledge, node: Node) -> bool:
     """Return whether a reduction goes over rows of which each is of a record alone."""
     facts = known.facts(node.operands[0])
+    # A row that depends on other records may fall when one of them is added.
     if facts.refusal is not None or facts.rows is None or facts.rows.records is not None:
         return False
     axis = node.parameters.get("axis")

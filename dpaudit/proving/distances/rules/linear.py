@@ -36,6 +36,7 @@ def bound_add(knowledge: RuleKnowledge, node: Node) -> Facts:
 def bound_subtract(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a difference; that of a value and itself is 0."""
     one, other = (knowledge.facts(index) for index in node.operands)
+    # The triangle inequality would let x - x move twice as far as x.
     if node.operands[0] == node.operands[1]:
         return combine_entrywise_facts(
             knowledge, node, [0.0, 0.0], np.zeros(()), np.zeros(()), is_integer=True
@@ -82,6 +83,7 @@ def _add_norms(knowledge: RuleKnowledge, node: Node) -> dict[int, float] | None:
     operands = broadcast_operand_facts(knowledge, node)
     moving = [one for one in operands if not is_fixed(one)]
     axes = {one.rows.axis if one.rows else None for one in moving}
+    # Lengths of rows and the length of the whole, or of rows along other axes, do not add up.
     if len(axes) != 1:
         return None
     each = [row_norms(one, node, axes.copy().pop()) for one in operands]
@@ -109,6 +111,8 @@ def row_norms(facts: Facts, node: Node, axis: int | None) -> dict[int, float]:
     """Return bounds on the lengths of rows along an axis, or of the whole, by norms and ends."""
     shape = node.shape if axis is not None else (1, *node.shape)
     sizes = lengths_of_rows(compute_magnitude(facts), shape, axis or 0).max(axis=1, initial=0.0)
+    # Norms of public numbers are those of rows that they may no longer have after broadcasting;
+    # their ends are exact anyway.
     norms = {} if is_fixed(facts) else facts.norms
     return {kind: min(float(sizes[kind - 1]), norms.get(kind, float("inf"))) for kind in (1, 2)}
 

@@ -56,7 +56,9 @@ from dpaudit.proving.program import Node, Shape
 from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
+# Products of entries that are held at once: 8 MB for each end.
 _MOST_PRODUCTS = 1_000_000
+# A running sum is a triangular matrix, here of at most 32 MB.
 _MOST_RUNNING = 2_048
 _UNIT = 2.0**-52
 _ROOT_OF_TWO = float(np.nextafter(math.sqrt(2.0), 2.0))
@@ -64,6 +66,8 @@ _ROOT_OF_TWO = float(np.nextafter(math.sqrt(2.0), 2.0))
 
 def multiply_sizes(sizes: Any, others: Any) -> Any:
     """Return products of matrices of sizes, rounded up: 0 times what is unbounded is 0."""
+    # matmul would make NaN of 0 * inf in one term and so of the whole sum; infinite sizes are
+    # counted apart.
     finite = np.where(np.isinf(sizes), 0.0, sizes), np.where(np.isinf(others), 0.0, others)
     with np.errstate(all="ignore"):
         found = np.matmul(*finite)
@@ -99,6 +103,7 @@ def operator_norms(sizes: Any) -> OperatorNorms:
     if l1 == 0.0 or linf == 0.0:
         return OperatorNorms(0.0, 0.0, 0.0)
     with np.errstate(over="ignore"):
+        # The squares of very small entries vanish; 1e-300 outweighs all that did.
         squares = float(sum_up(up(np.square(sizes)))) + 1e-300
     joint = float(up(up(math.sqrt(l1)) * up(math.sqrt(linf))))
     return OperatorNorms(l1, min(float(sqrt_up(squares)), joint), linf)
@@ -135,6 +140,7 @@ def apply_along(
     distance = scale_distance(one.distance, norm.l1, norm.l2, norm.linf)
     factors = np.array([[norm.l1], [norm.l2], [norm.linf]])
     moves = multiply_up(factors, one.moves)
+    # Each vector along the axis is of one row or of none, so the operator norms bound it.
     if one.rows is None or one.rows.axis != axis:
         change = _multiply_along(one.change, shape, axis, sizes)
         lengths = {1: norm.l1, 2: norm.l2}
@@ -167,6 +173,7 @@ def _scatter_rows(
     movements = multiply_up(columns, row_movements(one, shape, universe))
     by_record = merge_row_moves(movements, one.rows, universe, is_sum=True)
     inner = np.moveaxis(add_leading_axes(one.change, len(shape)), axis, 0)
+    # The movements by record bound the whole; what single entries do is left unknown.
     if sizes.size * inner[:1].size > _MOST_PRODUCTS:
         return math.inf, by_record
     each = np.broadcast_to(inner, (sizes.shape[1], *inner.shape[1:]))
@@ -194,6 +201,8 @@ def bound_matmul(knowledge: RuleKnowledge, node: Node) -> Facts:
     if max(len(shape) for shape in shapes) > 2:
         return of_nothing(ProofRefusal(node.place, "multiplies stacks of matrices", "use a loop"))
     left, right = len(shapes[0]) - 1, max(len(shapes[1]) - 2, 0)
+    # One record moves its rows of both factors at once: the rule of products of rows counts the
+    # two movements together.
     if shapes[0][left] is None or _meet_in_records(one, other, left, right):
         return _contract_records(knowledge, node, one, other)
     low, high = _ends_of_product(one, other, shapes[0], shapes[1])
@@ -269,6 +278,8 @@ def _drop_axis(part: Mapped, shape: Shape, axis: int) -> Mapped:
 
 def _rows_of_product(parts: list[Mapped]) -> tuple[RowOrigins | None, dict[int, float] | None]:
     """Return the rows of the only operand that moves."""
+    # If both factors move, an entry depends on a row of each, and no single axis has the
+    # records.
     return (parts[0].rows, parts[0].norms) if len(parts) == 1 else (None, None)
 
 
@@ -284,6 +295,7 @@ def _ends_of_product(one: Facts, other: Facts, shape: Shape, target: Shape) -> t
         _broadcast_along_axis(end, len(target), axis, length) for end in (other.low, other.high)
     ]
     size = first[0].size * max(second[0].size // max(length, 1), 1)
+    # Sizes alone are products of two matrices, which need no array of all products of entries.
     if size > _MOST_PRODUCTS:
         most = multiply_sizes(
             *(np.maximum(np.abs(ends[0]), np.abs(ends[1])) for ends in (first, second))
@@ -310,12 +322,14 @@ def _broadcast_along_axis(ends: Any, dimensions: int, axis: int, length: int) ->
 def _contract_records(knowledge: RuleKnowledge, node: Node, one: Facts, other: Facts) -> Facts:
     """Return the facts of a sum over records of products of two rows."""
     left, right = (knowledge.program.nodes[index].shape for index in node.operands)
+    # With a private number of records, public rows come and go too.
     if left[-1] is None:
         one, other = rows_if_counted(one, left), rows_if_counted(other, right)
     first = _put_rows_first(one, left, len(left) - 1, [-1] if len(right) == 2 else [])
     second = _put_rows_first(other, right, 0, [1] if len(left) == 2 else [])
     shape = (left[-1], *left[:-1], *right[1:])
     rows = find_entrywise_rows([first, second], shape)
+    # Without known records nothing says how many of the terms one record moves.
     if rows is None or rows.axis != 0:
         return _refuse_contraction(node)
     is_square = is_gram(knowledge, node)
@@ -362,6 +376,8 @@ def is_gram(knowledge: RuleKnowledge, node: Node) -> bool:
     """Return whether a matrix is multiplied by its own transpose."""
     nodes = knowledge.program.nodes
     left, right = node.operands
+    # x @ x of a matrix multiplies lines by columns, which are not the same rows; of a vector it
+    # is the sum of squares.
     if left == right:
         return len(nodes[left].shape) == 1
     return _is_turned(nodes[left]) and nodes[left].operands[0] == right
@@ -384,6 +400,8 @@ def _is_multiple(knowledge: RuleKnowledge, node: Node, rows: Node) -> bool:
     one, other = node.operands
     factor = knowledge.program.nodes[other if one == rows.index else one]
     facts = knowledge.facts(factor.index)
+    # A number for each column would change the direction of a row, and s u u' would no longer
+    # be positive semidefinite.
     is_for_row = node.shape == rows.shape and factor.shape in {(), (1,), (*rows.shape[:1], 1)}
     return is_for_row and facts.refusal is None and bool(np.all(facts.low >= 0))
 
@@ -422,9 +440,11 @@ def _ends_of_gram(low: Any, high: Any, square: float) -> tuple[Any, Any]:
     if np.ndim(low) == 1:
         return np.maximum(low, 0.0), high
     size = max(low.shape[-2:])
+    # With one column the only product is a square, or axes of length 1 hide which entries meet.
     if size == 1:
         return low, high
     is_square = np.eye(size, dtype=bool)[None]
+    # 2 |u_i u_j| is at most u_i^2 + u_j^2, and that at most the square of the length.
     half = float(up(square / 2))
     low = np.where(is_square, np.maximum(low, 0.0), np.maximum(low, -half))
     return low, np.where(is_square, high, np.minimum(high, half))
@@ -440,6 +460,8 @@ def _add_ends_of_rows(product: Facts, shape: Shape) -> tuple[Any, Any]:
     low, high = np.broadcast_arrays(
         add_leading_axes(product.low, len(shape)), add_leading_axes(product.high, len(shape))
     )
+    # A sum of any number of rows, among them none, is 0 or reaches as far as its terms have
+    # signs.
     if shape[0] is None:
         below = np.where(low.min(axis=0) < 0, -math.inf, 0.0)
         return below, np.where(high.max(axis=0) > 0, math.inf, 0.0)
@@ -455,6 +477,8 @@ def bound_running_sum(knowledge: RuleKnowledge, node: Node) -> Facts:
         return _refuse_running(node)
     length = shape[axis] or 0
     ends = [_broadcast_along_axis(end, len(shape), axis, length) for end in (one.low, one.high)]
+    # cumsum adds one entry after the other, and each addition may lose a unit in the last place
+    # of the absolute values so far.
     slack = [np.cumsum(np.abs(end), axis=axis) * (length + 4) * _UNIT for end in ends]
     low = round_array_down(np.cumsum(ends[0], axis=axis) - slack[0])
     high = up(np.cumsum(ends[1], axis=axis) + slack[1])

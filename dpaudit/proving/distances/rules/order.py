@@ -42,6 +42,8 @@ from dpaudit.proving.distances.standing import is_fixed
 from dpaudit.proving.program import Node, Shape
 from dpaudit.proving.refusals import ProofRefusal
 
+# Beyond that, sorting ends takes longer than all other rules together; the furthest end is
+# looser and right.
 _MOST_ENTRIES = 1_000_000
 _WHOLE_METHODS = frozenset({"lower", "higher", "nearest", "inverted_cdf", "closest_observation"})
 
@@ -99,6 +101,7 @@ def _compute_end_quantiles(
     """Return quantiles of ends; of ends that are infinite or very many, their own end."""
     array = add_leading_axes(ends, len(shape))
     target = tuple((shape[k] or 0) if k in axes else n for k, n in enumerate(array.shape))
+    # Interpolation between infinite ends makes NaN.
     if not np.isfinite(array).all() or math.prod(target) > _MOST_ENTRIES:
         return furthest(array, axis=axes)
     whole = np.broadcast_to(array, target)
@@ -130,6 +133,8 @@ def _find_order_facts(
     rows = shift_rows(one.rows, axes)
     if rows is not None:
         rows = RowOrigins(rows.records, rows.axis + len(leading))
+    # Order statistics within a row are some of its entries, or averages of two; several
+    # quantiles may count one entry more than once.
     norms = dict(one.norms) if rows is not None and not leading else None
     return settle_facts(
         node.shape,
@@ -153,9 +158,11 @@ def bound_sort(knowledge: RuleKnowledge, node: Node) -> Facts:
     low, high, change = (
         add_leading_axes(each, len(shape)) for each in (one.low, one.high, one.change)
     )
+    # Order statistics grow with every value, so those of the ends bound those of the values.
     low, high = np.sort(low, axis=axes[0]), np.sort(high, axis=axes[0])
     if is_fixed(one):
         return of_public(low, high, is_integer=one.is_integer)
+    # Once records are sorted, their places no longer say whose rows they are.
     rows = None if one.rows is None or one.rows.axis in axes else one.rows
     return settle_facts(
         node.shape,
@@ -204,6 +211,7 @@ def bound_product(knowledge: RuleKnowledge, node: Node) -> Facts:
     low, high = (_spread_along(end, shape, axes) for end in (one.low, one.high))
     most = _product_up(sizes, axes)
     is_positive = bool(np.all(low >= 0))
+    # With both signs, a product may have any sign; its size is bounded all the same.
     ends = (_product_down(low, axes), _product_up(high, axes)) if is_positive else (-most, most)
     if is_fixed(one):
         return of_public(*ends, is_integer=one.is_integer)

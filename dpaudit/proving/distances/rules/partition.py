@@ -40,7 +40,9 @@ from dpaudit.proving.distances.settling import (
 from dpaudit.proving.distances.standing import is_fixed, records_of
 from dpaudit.proving.program import Node
 
+# Groups are compared with each other for every array that is joined of them.
 _MOST_PIECES = 64
+# Eight units in the last place, for a hypotenuse that numpy rounds within one.
 _FEW_PLACES = 1.0 + 2.0**-49
 
 
@@ -66,12 +68,16 @@ class RecordGroup:
 
     def lies_below(self, other: RecordGroup) -> bool:
         """Return whether all its numbers are less than another's."""
+        # Two intervals that touch share a number if both hold their end: a record there would
+        # be in both groups.
         if self.high == other.low:
             return not (self.has_high and other.has_low)
         return self.high < other.low
 
     def meet(self, other: RecordGroup) -> RecordGroup:
         """Return the group of records that are in two."""
+        # Of equal ends the open one is the narrower, so it sorts last among lower ends and
+        # first among upper ones.
         low, has_low = max((self.low, not self.has_low), (other.low, not other.has_low))
         high, has_high = min((self.high, self.has_high), (other.high, other.has_high))
         return RecordGroup(self.number, low, high, not has_low, has_high)
@@ -124,6 +130,7 @@ def _find_piece(knowledge: RuleKnowledge, value: int) -> GroupSum | None:
         node, scale = step[0], float(multiply_up(scale, step[1]))
     rows = node.operands[0]
     facts, shape = knowledge.facts(rows), knowledge.program.nodes[rows].shape
+    # Without rows, a record could move all terms of every group's sum.
     if facts.rows is None or facts.refusal is not None:
         return None
     if axes_of(node.parameters["axis"], len(shape)) != (facts.rows.axis,) and len(shape) > 1:
@@ -142,8 +149,10 @@ def _undo_scale(knowledge: RuleKnowledge, node: Node) -> tuple[Node, float] | No
         if facts is not None and (not is_fixed(facts) or facts.refusal is not None):
             continue
         inner = knowledge.program.nodes[other]
+        # Broadcasting would repeat the sum, and its movement would count several times.
         if inner.shape != node.shape:
             return None
+        # A public number that is added moves nothing.
         if facts is None or node.operation in {"add", "subtract"}:
             return inner, 1.0
         if node.operation == "divide":
@@ -185,6 +194,7 @@ def _group_of_mask(knowledge: RuleKnowledge, index: int) -> RecordGroup | None:
         node = knowledge.program.nodes[node.operands[0]]
     if node.operation == "logical_and":
         both = [_group_of_mask(knowledge, one) for one in node.operands]
+        # Groups by different numbers can both hold a record.
         if both[0] is None or both[1] is None or both[0].number != both[1].number:
             return None
         return both[0].meet(both[1])
@@ -192,6 +202,7 @@ def _group_of_mask(knowledge: RuleKnowledge, index: int) -> RecordGroup | None:
         return None
     for at, other in enumerate(node.operands):
         known = knowledge.value(node.operands[1 - at])
+        # Several public numbers would make a mask with more than one truth for each record.
         if known is not None and np.size(known) == 1:
             return _make_comparison_group(
                 node.operation, other, float(np.max(known)), is_below=at == 0
@@ -240,6 +251,7 @@ def _join_blocks(knowledge: RuleKnowledge, pieces: list[GroupSum]) -> Ends:
         multiply_up(piece.scale, _sizes_of_rows(one, shape))
         for piece, one, shape in zip(pieces, facts, shapes, strict=True)
     ]
+    # A replaced record may leave any group for any other, so the two largest blocks meet.
     largest = _largest_pair(np.stack(np.broadcast_arrays(*sizes)))
     if knowledge.universe.change == "replace":
         staying = [

@@ -34,6 +34,8 @@ def bound_extreme_of_none(knowledge: RuleKnowledge, node: Node) -> Facts | None:
             knowledge.facts(extreme.operands[0]),
             axes_of(extreme.parameters["axis"], len(shape)),
         )
+        # With a public number of records, the extreme exists and the rules of its operations
+        # are better.
         if one.refusal is None and None in [shape[axis] for axis in axes]:
             return _bound_from_start(knowledge, node, one, len(shape), axes, known)
     return None

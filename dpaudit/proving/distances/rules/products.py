@@ -45,6 +45,8 @@ _LEAST = 5e-324
 def bound_multiply(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of a product; a square is never negative."""
     one, other = (knowledge.facts(index) for index in node.operands)
+    # As a product of two values, a square could seem negative, and its slope would be no
+    # better.
     if node.operands[0] == node.operands[1]:
         return _bound_whole_power(knowledge, node, one, np.asarray(2.0))
     low, high = product_ends(one.low, one.high, other.low, other.high)
@@ -85,6 +87,8 @@ def product_ends(low: Any, high: Any, other_low: Any, other_high: Any) -> tuple[
     below = np.minimum(np.minimum(*products[:2]), np.minimum(*products[2:]))
     above = np.maximum(np.maximum(*products[:2]), np.maximum(*products[2:]))
     below, above = round_array_down(below), up(above)
+    # A product of numbers other than 0 that comes out as 0 has underflowed: it may have either
+    # sign, and up() takes 0 for exact.
     if any(((one == 0) & (a != 0) & (b != 0)).any() for a, b, one in corners):
         return np.minimum(below, -_LEAST), np.maximum(above, _LEAST)
     return below, above
@@ -117,10 +121,13 @@ def bound_divide(knowledge: RuleKnowledge, node: Node) -> Facts:
 def _quotient_ends(one: Facts, other: Facts) -> tuple[Any, Any]:
     with np.errstate(all="ignore"):
         corners = [a / b for a in (one.low, one.high) for b in (other.low, other.high)]
+    # inf / inf: the other corners hold the extremes, and 0 is approached in between.
     corners = list(np.broadcast_arrays(*(np.where(np.isnan(one), 0.0, one) for one in corners)))
     low, high = round_array_down(np.minimum.reduce(corners)), up(np.maximum.reduce(corners))
     is_least = np.asarray(other.low > 0) & (one.low >= 0)
     low = np.where(is_least, np.maximum(low, 0.0), low)
+    # Quotients this small may have underflowed to 0, which is no end for numbers that are not
+    # 0.
     is_tiny = np.minimum.reduce([np.abs(corner) for corner in corners]) < 1e-300
     if np.any(is_tiny & ~is_least):
         low, high = np.where(low == 0, -_LEAST, low), high
@@ -133,10 +140,13 @@ def bound_power(knowledge: RuleKnowledge, node: Node) -> Facts:
     known = knowledge.value(node.operands[1])
     if known is not None:
         powers = np.asarray(known, dtype=float)
+        # Whole powers are defined for negative bases too; 1024 and more overflow for any base
+        # from 2 on.
         if bool(np.all((powers == np.floor(powers)) & (powers >= 0) & (powers < 1024))):
             return _bound_whole_power(knowledge, node, base, powers)
         if powers.size == 1 and np.all(base.low >= 0):
             return _bound_real_power(knowledge, node, base, powers.item())
+    # A public positive base to a private exponent is an exponential function of it.
     known = knowledge.value(node.operands[0])
     if known is not None and np.all(np.asarray(known) > 0):
         return _bound_exponential(knowledge, node, np.asarray(known, dtype=float), exponent)
@@ -169,6 +179,7 @@ def _bound_whole_power(knowledge: RuleKnowledge, node: Node, base: Facts, power:
     return combine_entrywise_facts(
         knowledge,
         node,
+        # x * x has x for both operands, so each gets half of the slope 2 |x|.
         [steep, 0.0][: len(node.operands)] if node.operation == "power" else [steep / 2, steep / 2],
         np.where(straddles, 0.0, least),
         np.maximum(ends[0][1], ends[1][1]),
@@ -178,6 +189,7 @@ def _bound_whole_power(knowledge: RuleKnowledge, node: Node, base: Facts, power:
 
 def _slack_of_power(end: Any, power: Any) -> tuple[Any, Any]:
     """Return what is below and above a power, which numpy computes within few last places."""
+    # x^0 and x^1 are exact, and a slack on them would keep a square's slope from being exact.
     if np.size(power) == 1 and float(np.max(power)) in (0.0, 1.0):
         exact = np.asarray(end if np.max(power) == 1 else np.ones(()))
         return exact, exact
@@ -186,10 +198,12 @@ def _slack_of_power(end: Any, power: Any) -> tuple[Any, Any]:
 
 
 def _bound_real_power(knowledge: RuleKnowledge, node: Node, base: Facts, power: float) -> Facts:
+    # A negative power of 0 is infinite.
     if power < 0 and not np.all(base.low > 0):
         return _refuse_power(node)
     with np.errstate(all="ignore"):
         ends = [np.power(end, power) for end in (base.low, base.high)]
+        # The slope is monotone in the base, so it is largest at an end.
         slopes = [np.power(end, power - 1) for end in (base.low, base.high)]
     low, high = np.minimum(*ends), np.maximum(*ends)
     steep = multiply_up(abs(power), np.nextafter(function_up(np.maximum(*slopes)), math.inf))

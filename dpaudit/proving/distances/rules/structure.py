@@ -36,6 +36,7 @@ from dpaudit.proving.program import Node, Shape, open_mesh
 from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.universe import Distance
 
+# As many as a partition has pieces.
 _MOST_WRITTEN = 64
 
 Key = Sequence[Sequence[int] | None]
@@ -98,6 +99,7 @@ def bound_take(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of the entries at a product of positions."""
     one, shape = _get_operand_facts(knowledge, node)
     key: Key = node.parameters["key"]
+    # Which record stands at a position changes for all that follow when one is added.
     if any(at is not None and length is None for at, length in zip(key, shape, strict=True)):
         return _refuse_positions(node)
     ends = [
@@ -134,6 +136,7 @@ def _refuse_positions(node: Node) -> Facts:
 
 def _take_ends(ends: Ends, key: Key) -> Ends:
     for axis, at in enumerate(key):
+        # An axis of length 1 stands for entries that are alike, wherever they are taken from.
         if at is not None and (ends.shape[axis] != 1 or not len(at)):
             ends = np.take(ends, np.asarray(at, dtype=np.int64), axis=axis)
     return ends
@@ -179,6 +182,8 @@ def _reshape_ends(
     if None in before:
         at, new = before.index(None), after.index(None) if None in after else -1
         keeps_order = new >= 0 and _multiply_lengths(before[:at]) == _multiply_lengths(after[:new])
+        # Where the entries of a row end up depends on the number of records, so all get the
+        # widest ends.
         if not keeps_order or array.shape[at] != 1:
             return np.reshape(furthest(array), (1,) * len(target))
         before[at], after[new] = 1, 1
@@ -200,8 +205,11 @@ def _reshape_rows(
     for axis, after in enumerate(target):
         if _multiply_lengths(target[:axis]) != lead:
             continue
+        # The same number of entries stand before the axis and on it, so each row keeps its
+        # entries.
         if after == length:
             return RowOrigins(rows.records, axis), True
+        # Rows are laid out flat: each record now stands in as many rows as it had entries.
         if length is not None and after == length * inner:
             records = tuple(np.repeat(one, inner) for one in records_of(rows, length))
             return RowOrigins(records, axis), False
@@ -212,6 +220,7 @@ def _reshape_rows(
 
 
 def _multiply_lengths(lengths: Sequence[int | None]) -> int:
+    # -1 for the unknown number: products are equal only if both hold it, or neither.
     return math.prod(-1 if one is None else one for one in lengths)
 
 
@@ -330,6 +339,8 @@ def _records_along(piece: Facts, axis: int, length: int | None) -> Records | Non
         return ()
     if piece.rows is not None and piece.rows.axis == axis:
         return records_of(piece.rows, length)
+    # A piece whose rows are unknown may still be moved by a few records alone, which then stand
+    # in all of its positions.
     rows = rows_of_support(piece, axis, length)
     return None if rows is None else rows.records
 
@@ -413,6 +424,7 @@ def _values_written(knowledge: RuleKnowledge, node: Node) -> list[int]:
             len(at) if at is not None else n or 0
             for at, n in zip(node.parameters["key"], node.shape, strict=True)
         ]
+        # A value that is repeated over its slot moves the array several times as far as itself.
         if math.prod(slot) != math.prod(n or 0 for n in nodes[value].shape):
             return []
         values.append(value)
@@ -440,6 +452,7 @@ def _rows_of_written(
     fresh = _records_along(value, axis, len(positions))
     if before is None or fresh is None:
         return None
+    # Only a row that is overwritten whole loses the records that stood in it.
     is_whole = all(one is None for k, one in enumerate(key) if k != axis)
     where = np.asarray(positions, dtype=np.int64)
     kept = [column.copy() for column in before]

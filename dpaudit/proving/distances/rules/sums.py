@@ -48,6 +48,7 @@ from dpaudit.proving.program import Node, Shape
 from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.universe import Distance, Universe
 
+# Records times entries of a row: 8 MB of sums by record.
 _MOST_ENTRIES = 1_000_000
 
 
@@ -78,6 +79,7 @@ def bound_sum(knowledge: RuleKnowledge, node: Node) -> Facts:
     one, shape = knowledge.facts(index), knowledge.program.nodes[index].shape
     axes = axes_of(node.parameters["axis"], len(shape))
     low, high = _ends_of_sums(one, shape, axes, node.dtype)
+    # A bounded length bounds the sum of squares better than the ends of the entries do.
     high = np.minimum(high, _largest_square(knowledge, index, axes))
     return add_along(knowledge.universe, node, one, shape, axes, low, high)
 
@@ -115,6 +117,7 @@ def add_along(
         return _refuse_rows(node)
     summed = _count_summed_entries(shape, axes)
     moves = _moves_of_sums(universe, one, shape, axes, movements)
+    # Where rows come and go, movements of the whole do not count the row that is added.
     if None not in shape:
         moves = np.minimum(moves, bound_sum_moves(one.moves, summed))
     change = _change_of_sums(universe, one, shape, axes)
@@ -156,6 +159,7 @@ def _ends_of_sums(one: Facts, shape: Shape, axes: tuple[int, ...], dtype: str) -
     low, high = sum_ends(low, high, axes, copies)
     if None not in [shape[axis] for axis in axes]:
         return low, high
+    # Integers need an end to prove that they do not wrap around; doubles need none.
     most = MOST_RECORDS if dtype.startswith(("int", "uint")) else math.inf
     return np.minimum(multiply_up(-low, most) * -1, 0.0) if np.any(low < 0) else np.zeros(
         np.shape(low)
@@ -169,6 +173,7 @@ def _largest_square(knowledge: RuleKnowledge, index: int, axes: tuple[int, ...])
     if not is_square and not _is_second_power(knowledge, node):
         return math.inf
     one = knowledge.facts(node.operands[0])
+    # A sum over several rows adds up as many squares of lengths.
     if 2 not in one.norms or (one.rows is not None and one.rows.axis in axes):
         return math.inf
     return float(multiply_up(one.norms[2], one.norms[2]))
@@ -187,6 +192,8 @@ def bound_sum_moves(moves: Ends, summed: float) -> Ends:
         return np.stack(
             [
                 moves[0],
+                # By Cauchy and Schwarz for sums of `summed` entries each; the L1 length may be
+                # the better bound.
                 np.minimum(moves[0], multiply_up(moves[1], float(sqrt_up(summed)))),
                 np.minimum(moves[0], multiply_up(moves[2], summed)),
             ]
@@ -226,6 +233,7 @@ def _moves_of_sums(
 
 
 def _get_record_sizes(universe: Universe, one: Facts) -> Any:
+    # An added record contributes its whole row, a replaced one the difference of two.
     return one.change if universe.change == "replace" else compute_magnitude(one)
 
 
@@ -275,6 +283,7 @@ def add_rows(universe: Universe, sizes: Any, rows: RowOrigins, length: int | Non
             return _add_largest(sizes, universe.count, universe.records)
         return sizes.max(axis=0, initial=0.0)
     records = records_of(rows, length or 0)
+    # The record that stands most often, with the largest row each time, bounds every record.
     if universe.records is None or universe.records * sizes[:1].size > _MOST_ENTRIES:
         often = float(sum(_most_often(one) for one in records)) * universe.count
         return multiply_up(sizes.max(axis=0, initial=0.0), often)
@@ -282,6 +291,7 @@ def add_rows(universe: Universe, sizes: Any, rows: RowOrigins, length: int | Non
     found = np.zeros((universe.records, *sizes.shape[1:]))
     for column in records:
         stand = column >= 0
+        # `found[column] += each` would count a record that stands several times only once.
         np.add.at(found, column[stand], each[stand])
     slack = 1.0 + (len(records) * (length or 0) + 4) * 2.0**-52
     return _add_largest(found * slack, universe.count, universe.records)
