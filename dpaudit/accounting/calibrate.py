@@ -51,20 +51,20 @@ def calibrate(
 ) -> Calibrated:
     """Return the value of a noise parameter at which ``(epsilon, delta)`` is just proved.
 
-    The guarantee has to improve with more noise. The value errs to the private side: what is
-    returned was checked to meet the target.
+    The guarantee has to improve with more noise. The value errs to the private side: the function
+    checks that the value which it returns meets the target.
 
     Parameters
     ----------
     make_event
-        Noise parameter to event.
+        A function from the noise parameter to an event.
     epsilon, delta
         The target; epsilon above 0.
     more_noise
         1 if a larger value is more noise, -1 if it is less.
     samples
-        ``independent`` says that every release draws a sample of its own. Otherwise the target is
-        met as well if releases of one sampler are of one sample.
+        ``independent`` states that every release draws a sample of its own. Otherwise the value
+        meets the target even if releases of one sampler are of one sample.
 
     Raises
     ------

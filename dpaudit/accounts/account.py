@@ -175,14 +175,15 @@ def account(
     delta
         The delta in [0, 1) at which epsilon is asked.
     group
-        Also for datasets this many steps of the neighbour relation apart.
+        The number of steps of the neighbour relation between two datasets, to answer for a group of
+        records too.
     samples
-        ``independent`` says that every release draws a sample of its own. If nothing says so,
+        ``independent`` states that every release draws a sample of its own. Without this statement,
         releases of one sampler that are written one by one may be of one sample, and all numbers
-        are the worse of both.
+        are the worse of the two readings.
     parameters
-        Public parameters of a release by name. One that is called as an argument here, such as
-        the delta of ``approximate``, is given in an event.
+        The public parameters of a release by name. A parameter that has the name of an argument
+        here, such as the delta of ``approximate``, needs an event.
 
     Raises
     ------

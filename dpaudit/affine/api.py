@@ -211,40 +211,42 @@ def views(
     """Return who learns how much about whom from a recursion that is linear in data and noise.
 
     The function runs once on arrays that remember how they depend on the private data and on the
-    Gaussian noise. What is not linear is refused, with its line.
+    Gaussian noise. An operation that is not linear raises an error, with its line.
 
     Parameters
     ----------
     function
-        Of private data and a `numpy.random.Generator`; returns what is seen.
+        A function of private data and a `numpy.random.Generator` that returns the views.
     private
         Arrays, numbers, or lists and dictionaries of them, of the shapes of the private data.
     observers
-        Who sees what, by name: keys of a dictionary that is returned, participants of
-        `dpaudit.Message`, a list of either (a coalition), or a function of what is returned. By
-        default one for each key or participant, or one who sees all (`dpaudit.affine.observers`).
+        The observers by name, each with its view: a key of a dictionary that is returned, a
+        participant of `dpaudit.Message`, a list of either (a coalition), or a function of the
+        returned value. The default is one observer for each key or participant, or one who sees
+        everything (`dpaudit.affine.observers`).
     about
-        Whose data may change, by name: a key or an index of ``private``, or a function of it that
-        returns a part. By default each key of a dictionary, or each row of an array.
+        The data that may change, by the name of their owner: a key or an index of ``private``, or a
+        function of it that returns a part. By default each key of a dictionary, or each row of an
+        array.
     change
-        In place of ``about``: one change, of the shapes of ``private``.
+        One change, of the shapes of ``private``, in place of ``about``.
     norm, radius
-        What changes is at most a ``radius`` in Euclidean norm ("l2"), in sum of absolute values
+        A change is at most ``radius`` in Euclidean norm ("l2"), in the sum of absolute values
         ("l1"), or in every number ("box").
     seed
-        Of the draws of the run that is read; no result depends on it.
+        The seed of the draws of the run; no result depends on it.
 
     Raises
     ------
     NotAffine
-        The function is not linear: the place, and what it does there.
+        The function is not linear; the message names the place and the operation.
     InvalidArgument
-        An argument is none of the above.
+        An argument does not fit its description here.
 
     Notes
     -----
-    Formal guarantee: for the changes that are named, each view is exactly Gaussian DP with its mu;
-    of adaptive inputs, an upper view or a bracket is Gaussian DP with its upper end.
+    Formal guarantee: for the named changes, each view is exactly Gaussian DP with its mu. For
+    adaptive inputs, an upper view or a bracket is Gaussian DP with its upper end.
 
     Examples
     --------

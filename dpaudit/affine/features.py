@@ -208,22 +208,23 @@ def view_pairs(
 ) -> dict[str, ViewPair]:
     """Return what each observer sees of a function of two datasets, linear in its noise.
 
-    For data that a function is not linear in, as rows of features are: it runs once on each of two
-    datasets, which stay numbers.
+    It serves functions that are not linear in their data, such as rows of features: the function
+    runs once on each of two datasets, which stay numbers.
 
     Parameters
     ----------
     function
-        Of data and a `numpy.random.Generator`; returns what is seen, of the same shapes for both.
+        A function of data and a `numpy.random.Generator` that returns the views, which have the
+        same shapes for both datasets.
     pair
-        Two datasets, neighbours of each other.
+        Two neighbouring datasets.
     observers, seed
-        As for `dpaudit.views`.
+        The observers and the seed, as `dpaudit.views` takes them.
 
     Raises
     ------
     NotAffine
-        The function does something to its noise that is not linear: the place, and what it does.
+        The function is not linear in its noise; the message names the place and the operation.
     InvalidArgument
         The function fails, or its outputs on the two datasets are not of the same shapes.
 

@@ -36,35 +36,39 @@ Source = Callable[..., Any]
 
 
 class AdaptiveInputs:
-    """One input a round, each a sum of what records add to it.
+    """One input for each round, which is a sum of terms of the records.
 
     Parameters
     ----------
     steps
-        Rounds, counted from 0.
+        The number of rounds, counted from 0.
     dimension
-        Numbers of an input.
+        The number of entries of an input.
     norm
-        Bound on the Euclidean norm of what one record adds to an input.
+        The bound on the Euclidean norm of the term that one record adds to an input.
     participation
-        In which rounds a record is: ``single``, in one; ``min-separation``, in rounds at least
-        ``separation`` apart; ``cyclic``, in every ``separation``-th from one of the first.
+        The rounds in which a record takes part: ``single``, one round; ``min-separation``, rounds
+        at least ``separation`` apart; ``cyclic``, every ``separation``-th from one of the first.
     separation, participations
-        Rounds from one of a record to its next, and how many it is in at most; None: all that fit.
+        The rounds from one participation of a record to its next, and the largest number of its
+        participations; None for all that fit.
     patterns
-        In place of those: the sets of rounds, one of which (or less of it) a record is in.
+        The sets of rounds in which a record may take part (or in fewer of them), in place of
+        ``participation``.
     relation
         ``zero-out-record``: neighbours differ in whether a record adds anything.
         ``replace-record``: it may add something else, so that inputs move by ``2 norm``.
     function
-        For runs of one's own: of a step and the arguments; returns what each record adds, shape
-        ``(records, dimension)``, or that of one record. Rows are clipped to ``norm`` and summed.
+        A function of a step and the arguments, for runs of one's own, that returns the term of each
+        record, shape ``(records, dimension)``, or of one record. The input is the sum of the rows,
+        clipped to ``norm``.
 
     Raises
     ------
     InvalidArgument
-        An argument is none of the above. There is no Poisson sampling: inputs that depend on what
-        was released, of a record that is in a round by chance, are outside of the theorem.
+        An argument does not fit its description here. There is no Poisson sampling: inputs that
+        depend on what was released, of a record that is in a round by chance, are outside of the
+        theorem.
 
     Examples
     --------

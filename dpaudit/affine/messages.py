@@ -17,16 +17,16 @@ from dpaudit.errors import InvalidArgument
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """What one participant sends to others, as it is when it is sent.
+    """A message that one participant sends to others, with its value at that moment.
 
     Parameters
     ----------
     value
-        Numbers, arrays, or lists and dictionaries of them: a copy is sent.
+        The content: numbers, arrays, or lists and dictionaries of them. The message keeps a copy.
     sender
-        Who sends it: a text or a whole number.
+        The participant that sends it: a text or a whole number.
     receiver
-        Who receives it, or a list of all who do; None: everybody.
+        The participant that receives it, or a list of several; None for everybody.
 
     Raises
     ------

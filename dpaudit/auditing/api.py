@@ -81,112 +81,121 @@ def audit(
 
     The claim is (epsilon, delta)-DP, or any guarantee of `dpaudit.guarantees`.
 
-    Where the mechanism states its law (`dpaudit.Tiltable`), exact privacy losses are used: at
+    If the mechanism states its law (`dpaudit.Tiltable`), the audit uses exact privacy losses: at
     delta = 0 the largest over outputs, if the mechanism can enclose it, or compute it in any
-    digits. Otherwise events of its outputs are.
+    number of digits. Otherwise the audit uses events of its outputs.
 
     Parameters
     ----------
     mechanism
-        What people have: ``f(data)``, ``f(data, rng)``, ``f(data, trials, rng)`` that returns one
-        output a trial, a bound method, an object with ``sample(data, trials, rng)``, an estimator
-        with ``fit``, or a class that is made anew for every output. Outputs may be anything.
+        The code to audit: ``f(data)``, ``f(data, rng)``, ``f(data, trials, rng)`` that returns one
+        output for each trial, a bound method, an object with ``sample(data, trials, rng)``, an
+        estimator with ``fit``, or a class, of which each output gets a new instance. Outputs may be
+        of any type.
     dataset, neighbour
-        Anything: a `dpaudit.Dataset`, arrays, tables of pandas, lists, dicts, (X, y), graphs, ...
-        Without a neighbour, the worst pair beside the dataset is looked for, and certified on fresh
-        outputs: the dataset is where the search starts, and others have about as many records.
+        Two neighbouring datasets of any type: a `dpaudit.Dataset`, arrays, tables of pandas, lists,
+        dicts, (X, y), graphs, ... Without a neighbour, the audit searches for the worst pair and
+        certifies it on fresh outputs. The search starts at the dataset, and the datasets that it
+        tries have about as many records.
     domain
-        What datasets may be, in place of a neighbour, and of a dataset, too: a `dpaudit.Domain`, a
-        dict of its arguments such as ``dict(bounds=(0, 1), records=6)``, or what else
-        `dpaudit.domains.domain_of` takes. The worst pair is looked for; a dataset that is given is
-        where the search starts.
+        The datasets that are possible, in place of a neighbour, or of both datasets: a
+        `dpaudit.Domain`, a dict of its arguments such as ``dict(bounds=(0, 1), records=6)``, or
+        anything else that `dpaudit.domains.domain_of` takes. The audit searches the domain for the
+        worst pair, from the dataset on if there is one.
     search_calls
-        How often the search for it may call the mechanism; by default by ``trials``, or as often
-        as 0.3 of ``time`` allows, which the result then states.
+        The number of calls that the search may make. The default follows from ``trials``; with
+        ``time``, it is the number of calls that fit into 0.3 of it, which the result states.
     epsilon, delta
         The claimed guarantee.
     claim
-        In their place a guarantee: `GaussianDP`, `ZeroConcentratedDP`, `RenyiDP`, a whole
-        `PrivacyProfile`, ... It is measured in its own number (docs/currencies.md).
+        The claimed guarantee in place of epsilon and delta: `GaussianDP`, `ZeroConcentratedDP`,
+        `RenyiDP`, a whole `PrivacyProfile`, ... The audit measures it in its own number
+        (docs/currencies.md).
     release
-        What the mechanism is said to release, as `dpaudit account` takes it: what is proved for it
-        is shown beside the claim, as of the release as declared.
+        A declaration of what the mechanism releases, as `dpaudit account` takes it. The result
+        shows the guarantee that accountants prove for this release beside the claim.
     relation
-        What makes the two neighbours (`dpaudit.neighbours.found.chosen_relation`); it is checked.
-        By default the smallest that explains their difference, which the result names. It has to be
-        named where neighbours are looked for. ``"metric: euclidean"``, or what `dpaudit.metric`
-        makes of a function, says that epsilon is claimed a unit of distance, of any two datasets
+        The relation that makes the datasets neighbours
+        (`dpaudit.neighbours.found.chosen_relation`); the audit checks it. The default is the
+        smallest relation that explains the difference, which the result names; a search needs one.
+        ``"metric: euclidean"``, or the relation that `dpaudit.metric` makes of a function, says
+        that epsilon is claimed for each unit of distance between any two datasets
         (docs/metric-claims.md).
     bounds
-        Of numbers in records where neighbours are looked for beside a dataset: ``(low, high)``, or
-        that by column. Without it numbers go far beyond those of the dataset, and the result says
-        that nobody stated bounds.
+        The bounds of numbers in a search that starts at a dataset: ``(low, high)``, or one such
+        tuple for each column. Without bounds the search tries numbers far beyond those of the
+        dataset, and the result says that nobody stated bounds.
     trials
-        Certifying outputs on each side; at least 100.
+        The number of certifying outputs of each dataset, at least 100.
     confidence
-        Of everything that is certified.
+        The confidence of everything that the audit certifies.
     seed
-        The only source of randomness: one seed, one result.
+        The only source of randomness: the same seed gives the same result.
     estimator
-        ``auto``, ``exact-loss`` or ``event``. ``exact-loss`` reads the law of plain code from runs
-        of it (docs/laws.md), and is refused with the line that has none.
+        ``auto``, ``exact-loss`` or ``event``. ``exact-loss`` reads the law of plain code from its
+        runs (docs/laws.md), and refuses code that has none, with the line that stopped it.
     distinguisher
-        The only one whose score an event may use; by default all that work on the mechanism.
+        The only distinguisher whose score an event may use; by default the audit tries all that
+        work on the mechanism.
     until_refuted
-        Bet on outputs as they are drawn and stop at a refutation; ``trials`` is then the cap.
+        True to bet on outputs as they are drawn and to stop at a refutation; ``trials`` is then the
+        largest number of outputs.
     executor
-        Who computes; never changes a number.
+        The executor that runs the audit's work; it never changes a number.
     isolation
-        Whether the mechanism runs in processes of its own (the default), and what a call may take.
+        The process of the mechanism and its limits: `Isolation()`, the default, gives the mechanism
+        processes of its own.
     unit
-        Trials per call, the unit of seed and of work; by default chosen by size and pace, and
-        stated in the result where the pace decided.
+        The number of trials in one call, the unit of seed and of work. The default follows from the
+        size and pace of the mechanism; the result states it if the pace decided.
     form
-        How the mechanism is called, such as ``"f(data, rng)"``; by default its signature says.
+        The form of a call, such as ``"f(data, rng)"``; by default the signature states it.
     read
-        What is looked at: a function of what was returned, the name of an attribute, or several;
-        of an estimator, of the fitted copy.
+        The part of a returned value that the audit observes: a function of the value, the name of
+        an attribute, or several names; of an estimator, of the fitted copy.
     observe
-        What counts besides outputs: some of ``exceptions``, ``warnings`` and ``time``.
+        Observations besides outputs: some of ``exceptions``, ``warnings`` and ``time``.
     ignore
-        Names of parts of an output that are no noise and are left out, wherever they stand: time
-        stamps, counters, process numbers. What is certified of the rest holds for the whole.
+        The names of parts of an output that are no noise, which the audit leaves out wherever they
+        stand: time stamps, counters, process numbers. A bound on the rest holds for the whole.
     fresh
-        What is made anew before every output, where noise follows from something that is kept: a
-        function of nothing or of a generator; the name of an argument (a nonce), of an attribute
-        or of a global beside the mechanism (also as ``"module:name"``), or ``"env:NAME"``, which
-        get another value of their kind; or ``"process"`` for one output a process, where one draw
-        per deployment is what is released (docs/contract.md).
+        The state to renew before every output, if noise follows from a state that is kept: a
+        function without arguments or of a generator; the name of an argument (a nonce), of an
+        attribute or of a global in the mechanism's module (also as ``"module:name"``), or
+        ``"env:NAME"``, which get another value of their kind; or ``"process"`` for one output from
+        each process, if a deployment releases a single draw (docs/contract.md).
     time
-        Seconds that it may take, in place of ``trials``, which are then the first look's at most:
-        looks at ever more outputs share the error probability
+        The seconds that the audit may take, in place of ``trials``, which then limits the first
+        look only: looks at more and more outputs share the error probability
         (`dpaudit.auditing.estimators.group_sequential`).
     looks
-        Trials and share of the error probability of each look, as a report with ``time`` says.
+        The trials and the share of the error probability of each look, as a report with ``time``
+        states them.
     show_records
-        Whether messages and the result may hold values of records and outputs; by default they
-        hold shapes, positions and salted hashes.
+        True to let messages and the result hold values of records and outputs. By default they hold
+        shapes, positions and salted hashes.
     store
-        A file that keeps what is drawn: the same call again goes on where it was interrupted
-        (docs/store.md).
+        A file that keeps the outputs as they are drawn: after an interruption, the same call
+        continues from there (docs/store.md).
 
     Returns
     -------
     Result
-        ``verdict`` is ``refuted``, ``not refuted`` or ``withheld``, and ``measured.lower`` the
-        certified lower bound on epsilon; that a claim is not refuted is no evidence of privacy.
+        Its ``verdict`` is ``refuted``, ``proved``, ``not refuted`` or ``withheld``, and
+        ``measured.lower`` is the certified lower bound on epsilon. A claim that is not refuted may
+        still be false.
 
     Raises
     ------
     InvalidArgument
-        An argument is not what is described here, or the datasets are no neighbours.
+        An argument does not fit its description here, or the datasets are no neighbours.
     MechanismError
         The mechanism breaks its contract.
 
     Notes
     -----
-    Formal guarantee: a mechanism of which the claim is true is refuted with a probability of at
-    most ``1 - confidence``, where its law, if it states one, is its own.
+    Formal guarantee: if the claim is true, the audit refutes it with a probability of at most
+    ``1 - confidence``, provided that a law that the mechanism states is its own.
 
     Examples
     --------

@@ -42,11 +42,11 @@ def audit_claim(name: str, settings: Settings, executor: Executor | None = None)
     Parameters
     ----------
     name
-        The claim.
+        The name of the claim.
     settings
-        What is asked of the audit.
+        The settings of the audit.
     executor
-        Who computes; never changes a number.
+        The executor that runs the audit's work; it never changes a number.
 
     Raises
     ------
@@ -196,12 +196,12 @@ def audit_case(
     settings
         Trials, confidence, seed, estimator and attack; the claimed guarantee is the case's.
     statement
-        The claim in words, for the report; by default what the case itself says.
+        The claim in words, for the report; by default the statement of the case.
     executor
-        Who computes; never changes a number.
+        The executor that runs the audit's work; it never changes a number.
     rerun
-        How this audit is repeated: a plan, in which the audit states what it settles as it runs, or
-        words, which the report shows as they are.
+        The way to repeat this audit: a plan, to which the audit adds the decisions that it makes as
+        it runs, or words, which the report shows as they are.
 
     Raises
     ------

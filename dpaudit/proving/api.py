@@ -46,44 +46,44 @@ def prove(
     """Prove from its code that a function keeps a claim, for all neighbours of a domain.
 
     The function runs in this process: once on values that stand for those of every dataset, and on
-    200 plain datasets, which have to give what was read. Whatever no rule follows stops the proof,
-    with its line.
+    200 plain datasets, which have to confirm that reading. The proof stops at the first line that
+    no rule covers.
 
     Parameters
     ----------
     function
-        What people have: ``f(data)`` or ``f(data, rng)``, of numpy, pandas and plain Python.
+        The function: ``f(data)`` or ``f(data, rng)``, of numpy, pandas and plain Python.
     domain
-        What datasets may be: a `dpaudit.Domain`, a dict of its arguments such as
-        ``dict(bounds=(0, 1), records=6)``, or what else `dpaudit.domains.domain_of` takes.
+        The datasets that are possible: a `dpaudit.Domain`, a dict of its arguments such as
+        ``dict(bounds=(0, 1), records=6)``, or anything else that `dpaudit.domains.domain_of` takes.
     relation
-        What makes two of them neighbours.
+        The relation that makes two datasets neighbours.
     epsilon, delta
-        The claim. Without one, what is proved is shown at this delta.
+        The claimed guarantee. Without epsilon, the result shows the proved epsilon at this delta.
     claim
-        In their place `GaussianDP` or `ZeroConcentratedDP`.
+        The claimed guarantee in place of epsilon and delta: `GaussianDP` or `ZeroConcentratedDP`.
     form
-        How the function is called, such as ``"f(data, rng)"``; by default its signature says.
+        The form of a call, such as ``"f(data, rng)"``; by default the signature states it.
     seed
-        Of the plain runs; no bound depends on it.
+        The seed of the plain runs; no bound depends on it.
     certified
-        Whether a certificate is made for `CodeProof.save`, which may take longer than the proof.
+        True to make a certificate for `CodeProof.save`, which may take longer than the proof.
 
     Returns
     -------
     CodeProof
-        ``verdict`` is ``proved`` or ``withheld``; then ``refusal`` holds the line, the reason, and
-        what would help, or ``numbers`` what is proved instead.
+        Its ``verdict`` is ``proved`` or ``withheld``. If it is withheld, ``refusal`` holds the
+        line, the reason and a remedy, or ``numbers`` holds the guarantee that is proved instead.
 
     Raises
     ------
     InvalidArgument
-        An argument is not what is described here.
+        An argument does not fit its description here.
 
     Notes
     -----
-    Formal guarantee: what is proved holds over the real numbers, for every pair of neighbours of
-    the domain. Rules and what is trusted are in docs/proving.md.
+    Formal guarantee: a proved guarantee holds over the real numbers, for every pair of neighbours
+    of the domain. docs/proving.md has the rules and the assumptions.
 
     Examples
     --------

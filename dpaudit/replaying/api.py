@@ -71,51 +71,53 @@ def replay(
 ) -> Replay:
     """Run a function on two neighbouring datasets with the same frozen noise, and compare.
 
-    Every random primitive that is known is intercepted: those of numpy, of the standard library, of
-    scipy and of torch, and mechanisms of diffprivlib and OpenDP. No line of the code is changed.
+    The replay intercepts the random primitives of numpy, of the standard library, of scipy and of
+    torch, and the mechanisms of diffprivlib and OpenDP. It changes no line of the code.
 
     Parameters
     ----------
     mechanism
-        As `dpaudit.audit` takes it, or ``"module:object"``.
+        The code to replay, as `dpaudit.audit` takes it, or ``"module:object"``.
     dataset, neighbour
-        As `dpaudit.audit` takes them; without a neighbour the worst pairs beside the dataset are
-        looked for, and the one is shown that shows most.
+        Two neighbouring datasets, as `dpaudit.audit` takes them. Without a neighbour, the replay
+        searches for the worst pairs, and returns the one that shows most.
     domain, search_calls
-        What datasets may be, as `dpaudit.audit` takes it: the worst pairs are looked for, with so
-        many calls.
+        The datasets that are possible, as `dpaudit.audit` takes them, and the number of calls that
+        the search for the worst pairs may make.
     epsilon, delta
         The claimed guarantee.
     relation, bounds
-        As `dpaudit.audit` takes them. Of ``metric: euclidean``, or another distance, epsilon is
-        claimed a unit of it, and pairs are looked for at several distances.
+        The relation of neighbours and the bounds of numbers, as `dpaudit.audit` takes them. Under
+        ``metric: euclidean``, or another distance, epsilon is claimed for each unit of distance,
+        and the search tries pairs at several distances.
     seed
-        Decides all noise: one seed, one result.
+        The seed of all noise: the same seed gives the same result.
     form, read
-        How it is called and what is looked at, as `dpaudit.audit` takes them.
+        The form of a call and the part of a returned value that the replay observes, as
+        `dpaudit.audit` takes them.
     isolation
-        Whether it runs in a process of its own (the default), and what that may take.
+        The process of the code and its limits; by default the code has a process of its own.
     folder
-        Where modules may lie that ``"module:object"`` names.
+        The folder of modules that ``"module:object"`` names.
     show_records
-        Whether messages may hold values of records and outputs.
+        True to let messages hold values of records and outputs.
 
     Returns
     -------
     Replay
-        ``verdict``, ``findings`` (proofs, violations and hints), and the noisy ``calls``.
+        Its ``verdict``, its ``findings`` (proofs, violations and hints), and the noisy ``calls``.
 
     Raises
     ------
     InvalidArgument
-        An argument is not what is described here, or the datasets are no neighbours.
+        An argument does not fit its description here, or the datasets are no neighbours.
     MechanismError
         The code cannot be run.
 
     Notes
     -----
-    Source: Re:cord-play (arXiv:2602.17454) for the idea. Formal guarantee: docs/replay.md says of
-    each tier what it rests on. That nothing is found is no evidence of privacy.
+    Source: Re:cord-play (arXiv:2602.17454) for the idea. Formal guarantee: docs/replay.md states
+    the assumptions of each tier. A replay that finds nothing is no evidence of privacy.
 
     Examples
     --------

@@ -41,45 +41,46 @@ _SEED = 2**63
 
 @dataclass(frozen=True)
 class Service(Outside):
-    """A service that is asked over HTTP, once for each output.
+    """A service that answers one HTTP request with one output.
 
-    It is a mechanism wherever a function is one: ``dpaudit.audit(Service(...), a, b, epsilon=1)``.
-    In its address, headers and body, ``{data}``, ``{dataset}``, ``{seed}``, ``{fresh}`` and
-    ``{env:NAME}`` stand for the dataset as JSON, its name where the service holds the data, an
-    integer that follows from the seed of the audit, a nonce, and a variable of the environment.
+    It takes the place of a function: ``dpaudit.audit(Service(...), a, b, epsilon=1)``. In its
+    address, headers and body, ``{data}``, ``{dataset}``, ``{seed}``, ``{fresh}`` and ``{env:NAME}``
+    stand for the dataset as JSON, its name where the service holds the data, an integer that
+    follows from the seed of the audit, a nonce, and a variable of the environment.
 
     Parameters
     ----------
     url
-        Its address. ``"{dataset}"`` alone is an address that each dataset is given as.
+        The address of the service. ``"{dataset}"`` alone stands for the address of each dataset.
     method
-        Of the request; by default GET, and POST where there is a body.
+        The method of the request; by default GET, or POST if there is a body.
     headers
-        By name; ``"env:NAME"`` by itself is a variable of the environment, too.
+        The headers by name; ``"env:NAME"`` alone also stands for a variable of the environment.
     body
-        Text, or what JSON holds: lists and dicts.
+        The body: text, or lists and dicts to send as JSON.
     read
-        Which part of an answer is the output: the name of a member, a JSON pointer such as
-        ``"/result/count"``, or ``"header:NAME"``; by default all of it.
+        The part of an answer that is the output: the name of a member, a JSON pointer such as
+        ``"/result/count"``, or ``"header:NAME"``; by default the whole answer.
     fresh
-        Where a nonce goes that is another one in every request, if the template has none:
+        The place of a nonce, which differs in every request, if the template has none:
         ``"query:NAME"``, a parameter of the address, ``"header:NAME"``, or ``"body:NAME"``.
     rate
-        The most requests a second, of all workers together; by default as many as it answers.
+        The largest number of requests in a second, of all workers together; by default as many as
+        the service answers.
     request_timeout
-        Seconds that an answer may take.
+        The seconds that an answer may take.
     patience
-        Seconds that a request waits in all where it is answered 429 or 503. Of a service that
-        has answered before and takes no connections, a minute of them.
+        The seconds that a request waits in all while the service answers 429 or 503. It waits a
+        minute of them for a service that has answered before and accepts no connections.
     max_bytes
-        Bytes that an answer may have.
+        The largest number of bytes of an answer.
     version
         The header that names the version of the service; by default Server.
 
     Raises
     ------
     InvalidArgument
-        An argument is not what is described here, or holds a secret.
+        An argument does not fit its description here, or holds a secret.
 
     Examples
     --------

@@ -43,36 +43,37 @@ _SEED_BITS = 62
 
 @dataclass(frozen=True)
 class Reader:
-    """The choices of whoever reads a certificate; the file has no say in them.
+    """The choices of a certificate's reader; the file does not decide them.
 
     Parameters
     ----------
     confidence
-        With which fresh draws have to refute the claim, and scores of canaries, which nobody can
-        draw again (of those 0.95, where none is named).
+        The confidence at which fresh draws have to refute the claim. Scores of canaries, which
+        nobody can draw again, have to refute it at this confidence too, or by default at 0.95.
     seed
-        Of the fresh draws; by default one that the system's entropy gives.
+        The seed of the fresh draws; by default one from the system's entropy.
     data_path
-        Where a dataset's files are.
+        The folder of a dataset's files.
     seconds
-        How long an audit may take: of the processor, and of the day for a mechanism of one's own.
+        The seconds that an audit may take: of the processor, or by the clock for a mechanism of the
+        reader's own.
     mechanism, dataset, neighbour
-        Of a certificate that is about a mechanism of one's own: that mechanism, as `dpaudit.audit`
-        takes it or as ``"module:object"``, and the two datasets, unless the file holds them.
+        The mechanism that the certificate is about, if it is the reader's own, as `dpaudit.audit`
+        takes it or as ``"module:object"``; and the two datasets, unless the file holds them.
     form, read, observe, ignore, fresh
-        How it is called and what is looked at, as `dpaudit.audit` takes them. A file that says
-        something else fails: what is looked at decides what leaks.
+        The form of a call and the observed part of a returned value, as `dpaudit.audit` takes them.
+        A file that states others fails: the observation decides what leaks.
     relation
-        What makes the two datasets neighbours, as `dpaudit.audit` takes it. Without it the verdict
-        has a reservation where a file names another than the smallest that explains the difference.
+        The relation of the two datasets, as `dpaudit.audit` takes it. Without it the verdict has a
+        reservation if the file does not name the smallest relation that explains the difference.
     scores
-        Of a certificate about canaries: the file of their scores, to be counted again.
+        The file of scores to count again, for a certificate about canaries.
     outputs
-        Of a certificate about outputs that somebody drew: the files, to be counted again.
+        The files of outputs to count again, for a certificate about outputs that somebody drew.
     guesses, design
-        Of such a certificate: the plan that was fixed before scores were read, and how canaries
-        were included. Without them the verdict has a reservation where the file's are not the
-        usual ones.
+        The plan of guesses that was fixed before anyone read scores, and the way in which chance
+        included canaries. Without them the verdict has a reservation if the file's are not the
+        default ones.
 
     Raises
     ------

@@ -58,24 +58,25 @@ def audit_table(
     Parameters
     ----------
     rows
-        Four counts each: how often the attack said "in" of the runs with the target, these runs;
-        how often it said so of the runs without it, these runs.
+        Four counts in each row: of the runs with the target, those in which the attack said "in",
+        and all of them; then the same two counts of the runs without the target.
     delta
-        Where epsilon is bounded.
+        The delta at which the result bounds epsilon.
     epsilon
-        What is claimed at ``delta``, if anything is.
+        The epsilon that is claimed at ``delta``, if there is a claim.
     confidence
-        Of all rows together, whatever their order.
+        The confidence of all rows together, in any order.
 
     Returns
     -------
     Result
-        As `audit` returns it. ``measured.lower`` is certified; ``model_based`` are estimates.
+        The result, as `audit` returns it. ``measured.lower`` is certified; the numbers in
+        ``model_based`` are estimates.
 
     Raises
     ------
     InvalidArgument
-        An argument is not what is described here.
+        An argument does not fit its description here.
 
     Notes
     -----
@@ -97,7 +98,7 @@ def audit_table(
 
 @dataclass(frozen=True)
 class TableClaim:
-    """What is asked of a table."""
+    """The claim about a table, and the confidence of its bound."""
 
     delta: float
     epsilon: float | None

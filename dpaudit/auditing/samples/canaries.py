@@ -84,50 +84,52 @@ def audit_scores(
     Parameters
     ----------
     scores
-        One number a canary, shape ``(n,)``: higher where it rather was included.
+        One number for each canary, shape ``(n,)``; a higher score speaks for its inclusion.
     included
-        1 or True where it was, 0 or False where it was left out, shape ``(n,)``.
+        1 or True for each canary that was included, 0 or False for the others, shape ``(n,)``.
     delta
-        Where epsilon is bounded; has to be given.
+        The delta at which the result bounds epsilon; there is no default.
     confidence
-        Of the certified lower bound.
+        The confidence of the certified lower bound.
     group
-        Of ``pairs`` the pair, of ``runs`` the run that a canary belongs to; any values.
+        The pair of each canary (design ``pairs``), or its run (``runs``), by values of any type.
     design
-        How canaries were included: ``"independent"``, each by a fair coin; ``"fixed-size"``, so
-        many of all; ``"pairs"``, one of each pair; ``"runs"``, by coins of their own in each of
-        several runs. By default pairs or runs where ``group`` says so, and else independent; where
-        half were included (of an odd number, as near as can be), fixed-size: it holds of coins too.
+        The way in which chance included canaries: ``"independent"``, each by a fair coin;
+        ``"fixed-size"``, a fixed number of all; ``"pairs"``, one of each pair; ``"runs"``, by coins
+        of their own in each of several runs. The default follows from ``group``: pairs or runs.
+        Without groups it is fixed-size if half of the canaries were included (of an odd number, as
+        near as possible), which is valid for coins too, and otherwise independent.
     estimator
-        What certifies: ``"exact"`` (the default), the exact p-value of the one-run game, or
-        ``"f-dp"``, the trade-off curve of what is claimed (the default of a Gaussian claim).
+        The estimator that certifies: ``"exact"`` (the default) for the exact p-value of the one-run
+        game, or ``"f-dp"`` for the trade-off curve of the claim (the default for a Gaussian claim).
     claim
-        A claimed epsilon at ``delta``, or a guarantee; one that is Gaussian is measured in mu.
+        A claimed epsilon at ``delta``, or a guarantee; the audit measures a Gaussian one in mu.
     seed
-        Of the order in which ties are broken.
+        The seed of the order in which ties are broken.
     guesses
-        Numbers of guesses, fixed before scores were seen (by default from n alone).
+        The numbers of guesses, fixed before anyone saw scores (by default from n alone).
     epsilon
-        Of the former call ``audit_scores(on_dataset, on_neighbour, epsilon=...)``, now
-        `audit_outputs`, which it is handed to; refused beside coins, as it claims nothing of them.
+        Part of the former call ``audit_scores(on_dataset, on_neighbour, epsilon=...)``, which
+        `audit_outputs` answers now. With coins it is refused, as it is no claim about canaries.
     show_records
-        Whether messages may hold values of scores.
+        True to let messages hold values of scores.
 
     Returns
     -------
     Result
-        As `audit` returns it. ``measured.lower`` is certified; ``model_based`` are estimates.
+        The result, as `audit` returns it. ``measured.lower`` is certified; the numbers in
+        ``model_based`` are estimates.
 
     Raises
     ------
     InvalidArgument
-        An argument is not what is described here.
+        An argument does not fit its description here.
 
     Notes
     -----
     Formal guarantee: if canaries were included as the design says, ``measured.lower`` is at most
-    the epsilon at ``delta`` of what ran, between datasets in which one coin differs, with a
-    probability of at least ``confidence``; whatever the scores are, and however canaries
+    the epsilon at ``delta`` of the training run, between datasets that differ in one coin, with a
+    probability of at least ``confidence``. This holds for any scores, and even if canaries
     interfere with each other.
 
     Examples

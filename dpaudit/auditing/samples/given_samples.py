@@ -42,38 +42,38 @@ def audit_outputs(
 ) -> Result:
     """Audit the claim that a mechanism is (epsilon, delta)-DP on outputs that somebody drew.
 
-    The outputs of each side are put into a random order and cut: an event is chosen on one part and
-    counted on the rest, so that nothing certifies what it chose. A third chooses where scores are
-    given; where outputs are, attacks learn on a quarter, and another quarter chooses. Guesses, each
-    0 or 1, are all counted: their order changes no number.
+    The audit puts the outputs of each side into a random order and splits them: one part chooses an
+    event, and only the rest counts it. Of scores, a third chooses. Of outputs, attacks learn on a
+    quarter, and another quarter chooses. All guesses, each 0 or 1, are counted: their order changes
+    no number.
 
     Parameters
     ----------
     on_dataset, on_neighbour
-        Independent runs on two neighbouring datasets: scores, shape ``(n,)``, one number a run that
-        tends to be higher on one of the two, whichever; or guesses, all of them 0 or 1; or outputs,
-        shape ``(n, ...)``, that the installed distinguishers learn to score. The two may differ in
-        n, at least 40 each. Or names of files of outputs
-        (`dpaudit.auditing.files.column_files`): two, or one that says in a column which dataset
-        a row is of; what their rows say against independence withholds the verdict.
+        Independent outputs of two neighbouring datasets, at least 40 of each; the two numbers may
+        differ. Scores, shape ``(n,)``, are one number for each run that tends to be higher on one
+        of the two datasets, no matter which. Guesses are all 0 or 1. The installed distinguishers
+        learn to score outputs of shape ``(n, ...)``. Also the names of files of outputs
+        (`dpaudit.auditing.files.column_files`): two files, or one file with a column that names the
+        dataset of each row. If the rows of a file contradict independence, there is no verdict.
     epsilon, delta
         The claimed guarantee.
     confidence
-        Of the certified lower bound.
+        The confidence of the certified lower bound.
     seed
-        Of the order and of attacks that learn with randomness.
+        The seed of the order and of attacks that learn with randomness.
     show_records
-        Whether messages may hold values of outputs.
+        True to let messages hold values of outputs.
 
     Returns
     -------
     Result
-        As `audit` returns it.
+        The result, as `audit` returns it.
 
     Raises
     ------
     InvalidArgument
-        An argument is not what is described here.
+        An argument does not fit its description here.
 
     Notes
     -----

@@ -85,40 +85,41 @@ def audit_membership(
     fprs: Sequence[float] = FPRS,
     seed: int = 0,
 ) -> Result:
-    """Certify what an attack's scores of members and of others say, over independent runs.
+    """Certify a lower bound on epsilon from an attack's scores of members and of others.
 
     Parameters
     ----------
     members, others
-        Scores, shapes ``(n,)`` and ``(m,)``, at least 40 each: higher says member. One run each, so
-        that they are independent. Or names of files, as `audit_outputs` takes them.
+        Scores, shapes ``(n,)`` and ``(m,)``, at least 40 of each; a higher score speaks for a
+        member. Each score comes from a run of its own, so that scores are independent. Also the
+        names of files, as `audit_outputs` takes them.
     delta
-        Where epsilon is bounded.
+        The delta at which the result bounds epsilon.
     epsilon
-        What is claimed there, if anything is.
+        The epsilon that is claimed at ``delta``, if there is a claim.
     confidence
-        Of epsilon and all intervals together.
+        The confidence of epsilon and all intervals together.
     fprs
-        False-positive rates at which true-positive ones are given.
+        The false-positive rates at which the result gives true-positive rates.
     seed
-        Of which scores choose a threshold, and which certify epsilon.
+        The seed that decides which scores choose a threshold, and which certify epsilon.
 
     Returns
     -------
     Result
-        As `audit` returns it. ``parameters["scores"]`` has the other numbers with their intervals;
-        ``model_based`` are estimates, which certify nothing.
+        The result, as `audit` returns it. ``parameters["scores"]`` has the other numbers with their
+        intervals; the numbers in ``model_based`` are estimates, which certify nothing.
 
     Raises
     ------
     InvalidArgument, DataError
-        An argument is not what is described here.
+        An argument does not fit its description here.
 
     Notes
     -----
     Formal guarantee: if runs are independent, ``measured.lower`` is at most the epsilon at
-    ``delta`` of what ran, with and without the target, and every interval holds what it is of, all
-    of it with a probability of at least ``confidence`` (`dpaudit.estimation.roc`).
+    ``delta`` of the runs with and without the target, and every interval holds the number that it
+    encloses, all together with a probability of at least ``confidence`` (`dpaudit.estimation.roc`).
 
     Examples
     --------

@@ -36,14 +36,15 @@ _ASKED = "it was asked for"
 
 @dataclass(frozen=True, kw_only=True)
 class Isolation:
-    """Whether other people's code has processes of its own, and what a call of it may take.
+    """The process in which other people's code runs, and the limits of a call.
 
     Parameters
     ----------
     in_process
-        Run it in this process: for debuggers, and for what cannot be sent to another.
+        True to run the code in this process: for debuggers, and for objects that cannot be sent to
+        another process.
     limits
-        Of a call; they need a process that can be ended.
+        The limits of a call; they need another process, which can be ended.
 
     Examples
     --------
