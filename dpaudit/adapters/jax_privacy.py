@@ -38,7 +38,7 @@ class JaxNoisyGradients:
     --------
     ::
 
-        noise = NoisyGradients(noise_addition.gaussian_privatizer(stddev=1.0, prng_key=0), 1.0)
+        noise = JaxNoisyGradients(noise_addition.gaussian_privatizer(stddev=1.0, prng_key=0), 1.0)
         state = noise.init(weights)
         noisy, state = noise.update(clipped_sum, state)
         np.array(noise.steps)  # shape (steps, weights)

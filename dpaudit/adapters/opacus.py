@@ -165,7 +165,7 @@ class OpacusNoisyGradients:
     ::
 
         model, optimizer, loader = PrivacyEngine().make_private(...)
-        seen = NoisyGradients(optimizer)
+        seen = OpacusNoisyGradients(optimizer)
         ...  # train
         np.array(seen.steps)  # shape (steps, parameters)
     """

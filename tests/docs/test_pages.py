@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,52 @@ def anchors(page: Path) -> set[str]:
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
         named.add(re.sub(r"[^\w\- ]", "", words).strip().replace(" ", "-"))
     return named
+
+
+NAMED = re.compile(r"`(dpaudit(?:\.[A-Za-z_]\w*)+)[`(]")
+DEFINED = r"^ *(?:def |class |){0} *[(:=]|^(?:from|import) .*\b{0}\b|^    {0},$"
+# What a JUnit file calls a number, and a module that stands for any.
+NO_OBJECTS = {"dpaudit.lower", "dpaudit.algorithms.x"}
+
+
+def is_there(name: str) -> bool:
+    """Return whether a module is there, or whether one defines or imports the rest of the name."""
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        home = ROOT.joinpath(*parts[:count])
+        file = home / "__init__.py" if home.is_dir() else home.with_suffix(".py")
+        if file.is_file():
+            text = file.read_text(encoding="utf-8")
+            # A package imports the objects that it names.
+            rule = r"\b{0}\b" if home.is_dir() else DEFINED
+            return all(re.search(rule.format(one), text, re.M) for one in parts[count:][:1])
+    return False
+
+
+def entry_points() -> set[str]:
+    """Return the groups of entry points, which are named like modules."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return set(project["entry-points"])
+
+
+def test_objects_that_pages_name_are_there():
+    today = [page for page in PROSE if page.name != "CHANGELOG.md"]  # it names what once was
+    named = {(page.name, one) for page in today for one in NAMED.findall(site.text_of(page))}
+    rows = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+    for module, first, others in re.findall(r"^\|.*?\| `(\w+)\.(\w+)`(.*?)\|", rows, flags=re.M):
+        named |= {
+            ("adapters.md", f"dpaudit.adapters.{module}.{one}")
+            for one in (first, *re.findall(r"`(\w+)`", others))
+        }
+    assert len(named) > 60
+    known = NO_OBJECTS | entry_points()
+    assert {one for one in named if one[1] not in known and not is_there(one[1])} == set()
+
+
+def test_an_object_that_is_gone_would_be_seen():
+    assert is_there("dpaudit.audit")
+    assert not is_there("dpaudit.neighbours.candidates.candidates")
+    assert not is_there("dpaudit.nowhere.at_all")
 
 
 @pytest.mark.parametrize("page", PROSE, ids=lambda page: page.relative_to(ROOT).as_posix())
