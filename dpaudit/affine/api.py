@@ -77,6 +77,7 @@ class Views:
 
     def _view(self, ids: Ids, change: Change) -> View:
         program, calls = self.recursion.program, self.recursion.calls
+        # Without adaptive inputs the program is fixed, and the view is exactly Gaussian.
         if not calls:
             return View(program, ids, change)
         return AdaptiveView(program, ids, change, calls)
@@ -99,6 +100,8 @@ class Views:
     @property
     def worst(self) -> Bracket:
         """The largest mu of any observer about any part."""
+        # The largest lower end and the largest upper end may be of two views; the largest mu
+        # lies between them all the same.
         ends = [view.mu for view in self.table.values()]
         return Bracket(max(one.lower for one in ends), max(one.upper for one in ends))
 
@@ -123,6 +126,8 @@ class Views:
         names = list(self.observers) if observer is None else [str(observer)]
         mine = [self.view(name, about) for name in names for about in self.changes]
         upper = max((one.mu.upper for one in mine), default=0.0)
+        # An accountant has no release of infinite mu, and GaussianDP would state a promise that
+        # is none.
         if not math.isfinite(upper):
             expected = "somebody from whom noise hides the data: here mu is infinite"
             raise InvalidArgument("observer", observer, expected)
@@ -131,6 +136,7 @@ class Views:
     def release(self, observer: str | int | None = None) -> GaussianRelease:
         """Return what an observer sees as one Gaussian release, to be composed with others."""
         mu = self.guarantee(observer).mu
+        # A release of sensitivity 0 is no release: it is counted zero times.
         return GaussianRelease(sensitivity=mu, noise_scale=1.0, count=1 if mu else 0)
 
     # --- showing -----------------------------------------------------------------------------
@@ -258,11 +264,15 @@ def views(
     """
     check.require_choice("norm", norm, tuple(_BALLS))
     beside = {"about": about, "radius": radius, "norm": norm}
+    # A change holds its own places, norm and size; an argument that would be ignored is
+    # refused.
     for given, default in (("about", None), ("radius", 1.0), ("norm", "l2")):
         if change is not None and beside[given] != default:
             raise InvalidArgument(given, beside[given], "nothing beside change, which says it all")
     _require_named("observers", observers, "what each sees: {'name': a key of the output}")
     _require_named("about", about, "a part of the data: {'name': a key or an index}")
+    # The observers that are functions run with the recursion, so that their operations are read
+    # and compared with plain runs as well.
     looks = functions_among(observers)
     recursion = read_recursion(function, private, seed=seed, looks=looks)
     if change is not None:
@@ -275,6 +285,7 @@ def views(
         ):
             name, value = ("radius", radius) if radius != 1.0 else ("norm", norm)
             raise InvalidArgument(name, value, "none beside adaptive inputs, which have a norm")
+        # The keys 1 and "1" are two parts of the data with one name in every table.
         if len({name for name, _ in parts}) < len(parts):
             raise InvalidArgument(
                 "about", [name for name, _ in parts], "names that differ as texts"
@@ -309,6 +320,7 @@ def _parse_data_change(recursion: Recursion, change: Any) -> Change:
         raise InvalidArgument("change", given, "none beside adaptive inputs: name whose data")
     if isinstance(change, Change):
         count, places = len(recursion.program.leaves("data")), change.places()
+        # A negative place would silently stand for a number from the end.
         if len(places) and not 0 <= int(places.min()) <= int(places.max()) < count:
             raise InvalidArgument("change", places.tolist(), f"places of {count} private numbers")
         return change

@@ -53,6 +53,8 @@ def certify_views(found: Views, *, reference: str | None = None) -> dict[str, An
         for (about, name), one in found.table.items()
         if _is_small(one.ids, one.change)
     ]
+    # Whoever checks the file computes all rows exactly; what takes too long is not checked by
+    # anybody.
     if not views or program.size * len(program.leaves("noise")) > _MOST_WORK:
         return None
     written = _Written(program)
@@ -142,6 +144,7 @@ def _to_exact_number(value: Any) -> float | str:
     (0.1, '1/3', 0.5)
     """
     exact = Fraction(value) if isinstance(value, float | int | Fraction) else Fraction(str(value))
+    # A fraction that is a double is written as one, since every reader of JSON has doubles.
     near = float(exact)
     return near if Fraction(near) == exact else str(exact)
 
@@ -175,6 +178,7 @@ class _Written:
         return written
 
     def _matrix(self, matrix: SparseMatrix) -> int:
+        # By content: a loop makes the same matrix anew in every step.
         entries = (matrix.at_row.tobytes(), matrix.at_column.tobytes(), *matrix.numbers.tolist())
         key = (matrix.rows, matrix.columns, *entries)
         place = self._places.setdefault(key, len(self.matrices))
@@ -207,6 +211,7 @@ def shape_of(value: Any) -> dict[str, Any] | None:
         return {
             "array": list(np.shape(value) if not isinstance(value, AffineForm) else value.shape)
         }
+    # A subclass may do something else with its parts, and the checker makes plain ones.
     if type(value) is dict and all(isinstance(key, str | int) for key in value):
         return _of_parts("dict", [[key, shape_of(one)] for key, one in value.items()])
     if type(value) in (list, tuple):

@@ -115,6 +115,8 @@ class Direction(Change):
         if data.shape[1] != len(self.vector):
             expected = f"as many as there are private numbers, {data.shape[1]}"
             raise InvalidArgument("change", VerbatimText(f"{len(self.vector)} numbers"), expected)
+        # Only the columns that the change moves: a vector of many zeros costs what is left of
+        # it.
         at = self.places()
         numbers = np.empty(len(at), dtype=object)
         numbers[:] = [self.vector[one] for one in at]
@@ -144,6 +146,7 @@ class _Ball(Change):
         if self.radius < 0 or not len(self.at):
             given = radius if len(self.at) else VerbatimText("no number that changes")
             raise InvalidArgument("radius", given, "0 or more, of at least one number")
+        # A place that comes twice would count its number as two that change.
         if len(np.unique(self.at)) < len(self.at):
             raise InvalidArgument("at", list(at), "places of which none comes twice")
 
@@ -177,12 +180,15 @@ class L2Ball(_Ball):
 
     def largest(self, gram: arb_mat) -> Bracket:
         """Return ``radius sqrt(largest eigenvalue)``."""
+        # The vectors are doubles and only near the eigenvectors. The similar matrix is
+        # enclosed, though, so Gershgorin's discs hold whatever the vectors are.
         vectors = _estimate_eigenvectors(gram)
         basis = arb_mat(vectors.tolist())
         turned = unpack_flint_matrix(basis.inv() * gram * basis)
         discs = [row[n] + _sum_off_diagonal(row, n) for n, row in enumerate(turned)]
         upper = _compute_largest_ball(disc.upper() for disc in discs)
         last = arb_mat(vectors[:, -1:].tolist())
+        # Rayleigh: the quotient of any vector is at most the largest eigenvalue.
         along = (last.transpose() * gram * last)[0, 0] / (last.transpose() * last)[0, 0]
         return self._scale_by_radius(along, upper)
 
@@ -259,6 +265,8 @@ class Box(Change):
             return root_between(most, most)
         low = _at_corner(gram, _best_corner(unpack_flint_matrix(gram).astype(np.float64)))
         entries = sum((abs(one) for one in gram.entries()), arb(0))
+        # The columns are multiplied by their radii already, so the box is that of radius 1,
+        # within the ball of radius sqrt(size).
         around = arb(L2Ball(range(self.size)).largest(gram).upper) ** 2 * self.size
         return root_between(low, entries.min(around))
 
@@ -273,6 +281,7 @@ def exact_number(name: str, value: Any) -> Fraction:
     """
     if isinstance(value, fmpq):
         return Fraction(int(value.p), int(value.q))
+    # True is an int in Python, and hardly a number that somebody means.
     if isinstance(value, Fraction | int) and not isinstance(value, bool):
         return Fraction(value)
     return Fraction(check.require_real(name, value))
@@ -284,6 +293,8 @@ def _compute_largest_ball(values: Iterable[arb]) -> arb:
 
 def _estimate_eigenvectors(gram: arb_mat) -> NDArray[np.float64]:
     """Return what is near eigenvectors, as columns, the last one of the largest eigenvalue."""
+    # Scaled to 1 first: entries may lie beyond the range of doubles, where an enclosure does
+    # not end.
     size = _compute_largest_ball(abs(gram[n, n]) for n in range(gram.nrows())).upper()
     middle = unpack_flint_matrix(gram * (1 / size) if size > 0 else gram).astype(np.float64)
     return np.asarray(np.linalg.eigh((middle + middle.T) / 2)[1])
@@ -295,6 +306,7 @@ def _sum_off_diagonal(row: NDArray[Any], at: int) -> arb:
 
 def root_between(lower: arb, upper: arb) -> Bracket:
     """Return the root of a number between two ends, rounded outwards."""
+    # The enclosure of a mu of 0 may reach below 0, where a root is not defined.
     low, high = arb(max(float(lower.lower()), 0.0)).sqrt(), upper.upper().sqrt().upper()
     if lower > 0:
         low = lower.lower().sqrt()
@@ -304,6 +316,7 @@ def root_between(lower: arb, upper: arb) -> Bracket:
 def _round_down(value: arb) -> float:
     """Return the largest double, or the next, that is not above a ball."""
     near = float(value)
+    # The comparison of balls is true only if it holds for every number of both.
     return near if arb(near) <= value else math.nextafter(near, -math.inf)
 
 
@@ -312,6 +325,7 @@ def _corner_values(gram: list[list[arb]]) -> Iterator[arb]:
 
     Turning z_j adds ``4 (M_jj - z_j (Mz)_j)``, and takes ``2 z_j M_ij`` from each ``(Mz)_i``.
     """
+    # A corner and its negative have the same value, so the last sign stays.
     signs, product = [1] * len(gram), [sum(row, arb(0)) for row in gram]
     value = sum(product, arb(0))
     yield value
@@ -331,6 +345,8 @@ def _at_corner(gram: arb_mat, signs: Sequence[int]) -> arb:
 def _best_corner(gram: NDArray[np.float64]) -> list[int]:
     """Return signs at which turning any one of them makes ``z'Mz`` no larger."""
     _, vectors = np.linalg.eigh(gram)
+    # The signs of leading eigenvectors are good corners to start from; an ascent may end at any
+    # that no single sign improves.
     starts = [np.where(vectors[:, -n] < 0, -1.0, 1.0) for n in range(1, min(len(gram), 8) + 1)]
     return max((_search_sign_vector(gram, one) for one in starts), key=lambda one: one[0])[1]
 
@@ -338,6 +354,8 @@ def _best_corner(gram: NDArray[np.float64]) -> list[int]:
 def _search_sign_vector(
     gram: NDArray[np.float64], signs: NDArray[np.float64]
 ) -> tuple[float, list[int]]:
+    # A limit, because rounding could turn one sign to and fro forever. Any corner is a lower
+    # end.
     for _ in range(100 * len(gram)):
         gains = np.diagonal(gram) - signs * (gram @ signs)
         best = int(np.argmax(gains))

@@ -94,6 +94,8 @@ class Clamped:
         low, high = (
             _compute_group_norms(owner, one[mine], count) for one in _get_absolute_ends(found)
         )
+        # A sum of k squares is off by at most k units in the last place, a root and two
+        # scalings by a few more.
         spare = 1 + 2.0**-50 * (1 + np.bincount(owner, minlength=count))
         low, high = low / spare, high * spare
         middle, error = (low + high) / 2, (high - low) / 2 * (1 + 1e-10)
@@ -138,8 +140,10 @@ def clamp_view(program: AffineProgram, seen: Ids, changed: Ids) -> Clamped | Non
         A factor is too small or too large for doubles.
     """
     graph = graph_of(program, seen)
+    # Data that do not change are the same on both sides, as if everybody saw them.
     still = np.setdiff1d(program.leaves("data"), changed)
     known = find_known_zeros(graph, np.concatenate([seen[seen != NOWHERE], still]))
+    # Who knows a number that changes sees the change without any noise.
     if known[changed].any():
         return None
     return _build_clamped_equations(program, graph.shorten(known), known)
@@ -155,6 +159,7 @@ def _build_clamped_equations(program: AffineProgram, graph: Graph, known: Chosen
     own = np.bincount(owner[normals] + 1, minlength=len(layout.outputs) + 1)[1:]
     is_bare = layout.recursion.forwards.spread(np.maximum, (~is_data).astype(np.int64))[1] < 1
     pivots = _choose_pivots(layout, first, normals, (own == 0) & ~is_bare)
+    # Turning sums about changes which coordinates are inputs, so the layout is made anew.
     if len(pivots.normals):
         layout = _apply_pivots(layout, pivots)
         is_data = np.isin(layout.inputs, program.leaves("data"))
@@ -238,6 +243,7 @@ def _sort_states_by_level(
         np.subtract.at(waiting, rows, 1)
         new = sort_distinct(rows[waiting[rows] == 0])
     states = np.concatenate(found)
+    # States of a circle would wait for one another and belong to no level.
     assert len(states) == np.count_nonzero(kind == 0), "a sum depends on itself"
     return states, np.cumsum([0, *map(len, found[1:])])
 
@@ -276,6 +282,7 @@ def _choose_pivots(
         trail[-1][moving] = used
         coefficient[moving] *= np.abs(entries.numbers[used])
         at[moving] = entries.rows[used]
+    # A pivot is divided by its coefficient: the largest keeps rounding errors small.
     best = _largest_by(first[start], np.where(at == NOWHERE, -1.0, coefficient))
     way = np.concatenate([NONE, *(one[best] for one in trail[1:])])
     return _Pivots(start[best], at[best], way[way != NOWHERE])
@@ -306,6 +313,8 @@ def _apply_pivots(layout: _Layout, pivots: _Pivots) -> _Layout:
         SparseEntries(pivots.equations, pivots.normals, np.ones(len(pivots.normals))),
     ]
     made = SparseEntries(*map(np.concatenate, zip(*parts, strict=True)))
+    # Reciprocals and quotients may leave the range of doubles, on which the enclosures rely.
     require_plain(made.numbers)
+    # A quotient has the roundings of both its numbers and one of its own.
     turned = replace(graph, entries=made, roundings=2 * graph.roundings + 1)
     return _lay_out(turned, layout.outputs)

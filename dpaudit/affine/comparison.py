@@ -29,8 +29,12 @@ Function = Callable[[Any, Any], Any]
 Look = Callable[[Any], Any]
 CORRELATED = "multivariate_normal"
 _ENOUGH = 20_000_000  # coordinates of all runs that are compared, beyond which there are fewer
+# One run for each pair of decades of private data.
 _FEWEST = 3
+# Relative to the summands of a number: thousands of roundings in another order, but no term
+# that was left out.
 _TOLERANCE = 1e-9
+# Relative to the number itself: several thousand units in the last place.
 _ROUNDING = 1e-12
 _MOST_OFFSET = 1e9  # times what data and noise usually come to: beyond it, digits of these are lost
 _DECADES = (-2, 1), (1, 4), (4, 9)  # of private data, in turn
@@ -45,6 +49,8 @@ class _PlainState(recorder.State):
 
     def form(self, call: Call, location: Any, scale: Any) -> Any:
         """Return what a call draws, as numbers."""
+        # The same draws as a traced run would make of this seed, so that only the arithmetic
+        # can differ.
         draw = np.asarray(recorder.frozen(self, call.kind, call.shape, call.key), dtype=float)
         self.drawn.append(draw.ravel())
         value = np.asarray(location + scale * draw, dtype=float)
@@ -139,17 +145,21 @@ def _why_unlike(traced: Traced, runs: list[_PlainRun]) -> str | None:
         np.stack([getattr(one, name) for one in runs], axis=1)
         for name in ("data", "noise", "output")
     )
+    # The median over runs, so that a single small draw does not make an offset look large.
     usual = np.median(traced.program.values(SIZES, ids, 0 * data, np.abs(noise)), axis=1)
     with np.errstate(all="ignore"):
         offsets = outputs - traced.program.values(DOUBLES, ids, data, noise)
         summands = traced.program.values(SIZES, ids, np.abs(data), np.abs(noise))
         least = np.abs(offsets) - _ROUNDING * (summands + np.abs(outputs))
+        # Every run has to show it: in one alone, the offset may be large by chance of its data.
         drowned = least.min(axis=1, initial=np.inf) > _MOST_OFFSET * usual
+        # A constant that the function adds is the same in every run, and no view depends on it.
         apart = np.abs(offsets - (offsets[:, :1] if traced.tracing.unit is None else 0.0))
         rounding = _ROUNDING * (np.abs(outputs) + np.abs(outputs[:, :1]))
         enough = apart <= _TOLERANCE * (summands + summands[:, :1]) + rounding
     if drowned[usual > 0].any():
         return _DROWNED
+    # NaN fails every comparison, yet `enough` compares only what is finite on both sides.
     alike = np.isfinite(outputs).all() and np.isfinite(summands).all() and enough.all()
     return None if alike else _UNLIKE
 
@@ -182,6 +192,8 @@ def _run_plainly(
     def draw_input(value: Any) -> Any:
         if isinstance(value, AdaptiveInputs):
             return value.with_source(PlainSource(value, next(parts), spread, calls))
+        # Private data of several sizes: a function that branches on small or large numbers is
+        # found out.
         found = scale * rng.standard_normal(np.shape(value))
         return found if np.ndim(found) else float(found)
 
@@ -232,6 +244,7 @@ def look_at(output: Any, name: str, look: Look) -> Any:
         return look(copy_of(output))
     except NotAffine:
         raise
+    # An observer is somebody's code, and may raise anything.
     except Exception as error:
         given = VerbatimText(f"{name}, which raises {type(error).__name__}: {error}")
         raise InvalidArgument("observers", given, "functions of what is returned") from error

@@ -98,6 +98,8 @@ class _Forms:
         """Return an array of the shape of a form, or one that is full of a form."""
         first, *others = given
         fill = others[0] if others else named.get("fill_value")
+        # numpy would ask a form for one number to fill the array with, and lose what it depends
+        # on.
         if original in (_FULL, _FULL_LIKE) and holds_form([fill]):
             form = self.tracing.form_of(fill)
             shape = first if original is _FULL else np.shape(first)
@@ -123,6 +125,8 @@ def _make_column_mapper(
                 raise tracing.refuse(reason)
             named = {"axis": 0}
         before, after = given[:place], given[place + 1 :]
+        # A linear function is known by what it does to the unit vectors; the entries of its
+        # matrix are rounded as the function's own are.
         found = original(*before, np.eye(len(form)), *after, **named) @ form
         return found.copy_in_layout_of(original(*before, form.value, *after, **named))
 

@@ -36,6 +36,7 @@ class Nonzero(NamedTuple):
 
 def find_nonzero_entries(public: NDArray[Any]) -> Nonzero:
     """Return what is not 0 of an array."""
+    # np.nonzero refuses arrays without axes.
     if not public.ndim:
         return Nonzero((), public.reshape(1)[public.reshape(1) != 0], ())
     places = np.nonzero(public)
@@ -66,6 +67,7 @@ def matrix_of(letters: Contraction, public: Nonzero, shape: tuple[int, ...]) -> 
     rows = _compute_flat_indices([(at[one], sizes[one]) for one in letters.result], (count, width))
     columns = _compute_flat_indices([(at[one], sizes[one]) for one in letters.form], (count, width))
     numbers = np.repeat(public.numbers, width)
+    # A sparse matrix has its entries row after row.
     order = np.argsort(rows, kind="stable")
     total = int(np.prod([sizes[one] for one in letters.result], dtype=np.int64))
     return SparseMatrix(
@@ -120,6 +122,7 @@ def of_einsum(text: str, form_at: int, axes: tuple[int, int]) -> Contraction:
         result = "".join(sorted(one for one in set(joined) if joined.count(one) == 1))
     if len(operands) != 2 or "." in text or tuple(map(len, operands)) != axes:
         raise ValueError(f"einsum: {text!r} is not of two operands of {axes} axes")
+    # A letter that repeats takes a diagonal, which this table of letters cannot say.
     if any(len(set(one)) < len(one) for one in (*operands, result)):
         raise ValueError(f"einsum: {text!r} repeats a letter in one operand")
     return Contraction(operands[1 - form_at], operands[form_at], result)

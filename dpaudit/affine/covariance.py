@@ -36,6 +36,7 @@ class Correlated:
 
     def of(self, normals: Any) -> Any:
         """Return the draws that normals lead to."""
+        # Forms keep exact coefficients; plain numbers are drawn as numpy would.
         factor = self.factor if isinstance(normals, AffineForm) else self.factor.astype(float)
         return normals @ factor.T + self.mean
 
@@ -73,6 +74,8 @@ def _factor_noise_covariance(covariance: NDArray[np.float64]) -> NDArray[Any]:
     if np.abs(covariance - covariance.T).max() > _CLOSE * np.abs(covariance).max():
         raise ValueError("the covariance of noise is not symmetric")
     values = np.linalg.eigvalsh(covariance)
+    # numpy draws along eigenvectors where there is no full rank; a factor of a nearly singular
+    # matrix would be noise that the function may not have.
     if not values[0] > _LEAST * values[-1]:
         raise ValueError("the covariance of noise has no full rank: draw its normals one by one")
     return factor_covariance(covariance)

@@ -96,8 +96,12 @@ def _unless_refused(found: dict[str, Any]) -> dict[str, Any]:
 def _answer_as_json(made: Callable[[], dict[str, Any]]) -> str:
     """Return what is made, or which line is not linear; standard output is for results."""
     try:
+        # The answer travels over standard output, to which the function's own prints must not
+        # add.
         with redirect_stdout(sys.stderr):
             return json.dumps(made())
+    # Only the place and the reason cross the process: the error's class and its frames stay
+    # there.
     except NotAffine as error:
         return json.dumps({"refused": [error.place, error.reason]})
 

@@ -114,10 +114,13 @@ def noise_of(draft: Draft, atlas: Atlas, form: NoiseForm, node: Node) -> Indepen
 
 def _law_of(draft: Draft, atlas: Atlas, term: NoiseTerm, node: Node) -> IndependentNoise:
     found = [_get_law_parameters(draft.node(one)) for one in atlas.draws_of(term.atoms)]
+    # One law for all entries lets a single distance bound the release.
     if any(one != found[0] for one in found[1:]):
         raise NotProved.at(node.place, "entries have noise of several laws")
     given = dict(found[0])
     law = given.pop("law")
+    # Its density is of the whole vector: entries of it are neither independent nor of a known
+    # law.
     if law == "exponential-norm" and (len(found) > 1 or term.atoms.size != given["dimension"]):
         raise NotProved.at(node.place, "noise of a vector is taken apart")
     return _with_positive_scale(draft, IndependentNoise(law, term.scale, term.is_negative, given))
@@ -131,6 +134,7 @@ def _with_positive_scale(draft: Draft, noise: IndependentNoise) -> IndependentNo
     """Move the sign of a public scale to the noise."""
     if noise.scale is None or (value := draft.value(noise.scale)) is None:
         return noise
+    # Scales of mixed signs stay as they are; a rule that needs a positive scale refuses them.
     if not np.all(value < 0):
         return noise
     positive = draft.apply("negative", [noise.scale])
@@ -147,6 +151,7 @@ def _root_of_squares(draft: Draft, parts: list[IndependentNoise]) -> int:
 
 def _are_opposite(draft: Draft, one: IndependentNoise, other: IndependentNoise) -> bool:
     """Return whether noise of one law is subtracted from its like of the same scale."""
+    # Exponential variables of two scales differ by an asymmetric law, which no rule knows.
     if (one.law, one.parameters) != (other.law, other.parameters):
         return False
     return one.is_negative != other.is_negative and _have_one_scale(draft, one, other)
@@ -166,5 +171,6 @@ def _make_difference_noise(noise: IndependentNoise) -> IndependentNoise:
     if noise.law == "exponential":
         return IndependentNoise("laplace", noise.scale)
     assert noise.parameters is not None
+    # Upwards: a larger rate is less noise and costs more.
     rate = math.nextafter(-math.log1p(-noise.parameters["p"]) * (1 + 1e-15), math.inf)
     return IndependentNoise("discrete-laplace", noise.scale, parameters={"rate": rate})

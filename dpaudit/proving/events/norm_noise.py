@@ -51,6 +51,8 @@ def match_norm_noise(draft: Draft, unit: int, radius: int) -> NormNoise | None:
     dimension = size_of(draft.shape(draw))
     if gamma.operation != "draw" or gamma.parameters["law"] != "gamma":
         return None
+    # A gamma of any other order gives another density near 0, where the log-ratio may have no
+    # bound.
     if size_of(gamma.shape) != 1 or gamma.parameters["order"] != dimension:
         return None
     return NormNoise(draw, frozenset({*inside, *chain}), dimension)
@@ -72,6 +74,7 @@ def _match_direction(draft: Draft, index: int) -> tuple[int, set[int]] | None:
     draw = draft.node(node.operands[0])
     if draw.operation != "draw" or draw.parameters["law"] != "normal" or draw.operands:
         return None
+    # A direction that is broadcast repeats its noise.
     if node.shape != draw.shape:
         return None
     inside = _match_length(draft, node.operands[1], draw)
@@ -86,6 +89,7 @@ def _match_length(draft: Draft, index: int, draw: Node) -> set[int] | None:
         return None
     inner = _spread_chain(draft, root.operands[0])
     total = draft.node(inner[-1])
+    # The length has to be that of all numbers; lengths by row make several directions.
     if total.operation != "sum" or size_of(total.shape) != 1:
         return None
     square = draft.node(total.operands[0])

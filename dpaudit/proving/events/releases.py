@@ -138,6 +138,8 @@ class AdditivePlan:
     def of(cls, draft: Draft, release: Additive) -> AdditivePlan:
         """Append what is asked to a draft."""
         unit = common_scale(draft, release.noise)
+        # With one public scale the event has the sensitivity and the noise that a reader knows
+        # from the code; otherwise the centre is measured in units of its scale.
         if unit is not None:
             return cls(release, release.centre, unit)
         assert release.noise.scale is not None
@@ -165,6 +167,8 @@ class AdditivePlan:
         return rule(self, distance)
 
     def _check_whole(self, bounds: Bounds) -> None:
+        # Discrete noise on 0.5 has another support than on 0, so a single output tells the two
+        # apart.
         if self.unit != 1 or not bounds.facts(self.asked).is_integer:
             raise NotProved.at(
                 self.release.node.place,
@@ -181,6 +185,8 @@ class AdditivePlan:
         """Append the centre, in a row, in the unit in which an L1 distance of 1 costs 1."""
         row = draft.flatten(draft.broadcast(self.asked, self.release.node.shape))
         rate = _get_noise_rate(self.release.noise)
+        # The L1 distance of the stack is the cost itself, so discrete noise enters times its
+        # rate.
         if rate != 1:
             row = draft.apply("multiply", [row, draft.constant(rate)])
         return row if self.unit == 1 else draft.apply("divide", [row, draft.constant(self.unit)])
@@ -191,9 +197,11 @@ def common_scale(draft: Draft, noise: IndependentNoise) -> float | None:
     if noise.scale is None:
         return 1.0
     value = draft.value(noise.scale)
+    # Scales that differ by entry need the centre divided entry by entry.
     if value is None or not value.size or not np.all(value == value.flat[0]):
         return None
     found = float(value.flat[0])
+    # A scale of 0 hides nothing; the division by it is refused later, at its line.
     return found if 0 < found < math.inf else None
 
 
@@ -226,6 +234,7 @@ def _compute_logistic_spending(plan: AdditivePlan, distance: Distance) -> Releas
 
 def _compute_normal_spending(plan: AdditivePlan, distance: Distance) -> ReleaseCost:
     node, mu = plan.release.node, _divide_up(distance.l2, plan.unit)
+    # Accountants refuse an infinite sensitivity; mu already says that there is no guarantee.
     sensitivity = 0.0 if mu == math.inf else distance.l2
     return ReleaseCost(
         node=node.index,
@@ -239,6 +248,8 @@ def _compute_normal_spending(plan: AdditivePlan, distance: Distance) -> ReleaseC
 
 def _compute_cauchy_spending(plan: AdditivePlan, distance: Distance) -> ReleaseCost:
     count = size_of(plan.release.node.shape)
+    # Jensen: the cost is concave in each entry's distance, so equal shares of the L1 distance
+    # are the worst case, and no share is above the largest.
     most = min(distance.l1 / max(count, 1), distance.linf) / plan.unit
     epsilon = rounding.bound_above(2 * count * math.asinh(most / 2), 0.0, 32.0)
     return make_pure_spending(plan.release.node, "Cauchy noise", epsilon)
@@ -255,9 +266,11 @@ def _discrete_laplace(plan: AdditivePlan, distance: Distance) -> ReleaseCost:
 
 def _discrete_event(node: Node, distance: Distance, rate: float) -> Release | None:
     """Return the event of one whole number with noise, where accountants have it."""
+    # The accountant's event is of one number; for several, epsilon alone composes.
     if size_of(node.shape) != 1:
         return None
     try:
+        # Downwards: less noise than there is.
         scale = math.nextafter(1 / rate * (1 - 1e-15), 0.0)
         return DiscreteLaplaceRelease(sensitivity=math.floor(distance.linf), noise_scale=scale)
     except InvalidArgument:
@@ -280,6 +293,7 @@ def _discrete_gaussian(plan: AdditivePlan, distance: Distance) -> ReleaseCost:
 def _exponential_norm(plan: AdditivePlan, distance: Distance) -> ReleaseCost:
     """Return the cost of noise that falls with its Euclidean length, of one scale."""
     noise, node = plan.release.noise, plan.release.node
+    # Divided by scales that differ, the Euclidean length is no longer the one of the density.
     if plan.asked != plan.release.centre or distance.l2 == math.inf:
         return make_pure_spending(node, "exponential-norm noise", math.inf)
     assert noise.parameters is not None

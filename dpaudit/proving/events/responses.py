@@ -46,7 +46,9 @@ _ENTRYWISE = frozenset(
     "logical_or logical_xor negative absolute sign floor ceil rint trunc logical_not where".split()
 )
 _MOVES = frozenset({"take", "reshape", "transpose"})
+# Pairs of private values are compared with each other, for every answer.
 _MOST_VALUES = 64
+# Private values times outcomes of all coins, each with an exact fraction.
 _MOST_WAYS = 4096
 
 Law = Mapping[float, Fraction]
@@ -84,6 +86,7 @@ class Response:
 
     def stacked(self, draft: Draft) -> int:
         """Append the private entries, in a row, in the unit in which a distance of 1 costs 1."""
+        # The cost by unit of distance, so that an L1 distance of the stack bounds the cost.
         slope = math.nextafter(slope_of(self.laws), math.inf)
         row = draft.flatten(draft.broadcast(self.truth, self.shape))
         return draft.apply("multiply", [row, draft.constant(slope)], place=self.node.place)
@@ -97,6 +100,7 @@ class Response:
             An answer tells for sure what an entry is not.
         """
         moved = bounds.distance(self.truth)
+        # One private entry may be told several times, each time by coins of its own.
         copies = size_of(self.shape) // max(size_of(bounds.program.nodes[self.truth].shape), 1)
         changed = copies * min(count_changed_entries(bounds, self.truth), moved.l1)
         epsilon = epsilon_of(self.laws, moved.linf)
@@ -117,6 +121,7 @@ def count_changed_entries(bounds: Bounds, index: int) -> int:
     """Return in how many entries of a value neighbours differ at most, by where records stand."""
     shape = bounds.program.nodes[index].shape
     rows, count = bounds.facts(index).rows, size_of(shape)
+    # Where nothing is known of rows, every entry may differ.
     if rows is None or not shape or bounds.universe.change != "replace":
         return count
     length = shape[rows.axis] or 1
@@ -127,6 +132,7 @@ def _rows_of_records(rows: RowOrigins) -> int:
     """Return in how many rows one record stands at most."""
     if rows.records is None:
         return 1
+    # A set, as a record may stand twice in one row and still changes it once.
     pairs = {(n, int(one)) for each in rows.records for n, one in enumerate(each) if one >= 0}
     counts = Counter(record for _, record in pairs)
     return max(counts.values(), default=0)
@@ -145,10 +151,12 @@ def epsilon_of(laws: Mapping[int, Law], reach: float) -> float:
     found = Fraction(1)
     for one, other in itertools.permutations(laws, 2):
         if abs(one - other) <= reach:
+            # An answer that only one of two values can give tells them apart for sure.
             if laws[one].keys() != laws[other].keys():
                 return math.inf
             ratios = (p / laws[other][value] for value, p in laws[one].items())
             found = max(found, *ratios)
+    # Equal laws cost nothing at all, which no rounded logarithm would say.
     return 0.0 if found == 1 else rounding.bound_above(math.log(found), 1.0)
 
 
@@ -213,11 +221,14 @@ class _ResponseFinder:
 
     def _claim(self, node: Node) -> ReleaseMatch | None:
         cone = self._cone(node)
+        # The first value that coins form is the release; whatever is made of it afterwards is
+        # public.
         if cone is None or self.used & {*cone.inside, *cone.coins}:
             return None
         if not self._is_closed(node, cone):
             return None
         laws = self._laws(node, cone)
+        # A larger part of the program may have finite odds where this one has not.
         if laws is None or epsilon_of(laws, math.inf) == math.inf:
             return None
         atoms = np.concatenate([self._atoms(one).reshape(-1) for one in cone.coins])
@@ -261,6 +272,8 @@ class _ResponseFinder:
         self, node: Node, inside: set[int], coins: set[int], truths: set[int]
     ) -> _Cone | None:
         """Go down to one private value of which all others are made entry by entry."""
+        # Several private values are functions of a common one, or their joint changes are
+        # unknown. The last in the program cannot be an operand of the others.
         while len(truths) > 1:
             last = max(truths)
             made = self.program.nodes[last]
@@ -273,6 +286,7 @@ class _ResponseFinder:
         if not truths or not coins:
             return None
         (truth,) = truths
+        # A coin for several entries makes them dependent.
         if any(self.draft.shape(one) != node.shape for one in coins):
             return None
         if not self._is_spread(truth, node):
@@ -305,6 +319,7 @@ class _ResponseFinder:
             if one == node.index or not self.is_random[one]:
                 continue
             users = {user for user in self.users[one] if user in self.reader.live}
+            # Whoever sees a coin knows what it hides.
             if not users <= set(cone.inside) or one in self.reader.draft.program.outputs:
                 return False
         return True
@@ -348,14 +363,19 @@ class _ResponseFinder:
             value = self.draft.value(other)
             if node.operation not in ("less", "less_equal") or value is None or value.size != 1:
                 return None
+            # Outside [0, 1] the comparison always ends in the same way.
             edges.add(min(max(Fraction(float(value.item())), Fraction(0)), Fraction(1)))
         return _compute_interval_law(sorted(edges))
 
 
 def _compute_interval_law(edges: Sequence[Fraction]) -> Law | None:
     """Return a law with a number between each two edges, of the probability to lie there."""
+    # A number inside each interval stands for all of it: comparisons with the edges see nothing
+    # else. Whether an edge belongs to it does not matter, since a draw equals it with
+    # probability 0.
     found = {float((a + b) / 2): b - a for a, b in itertools.pairwise(edges) if a < b}
     inner = [float(one) for one in edges[1:-1]]
+    # Two edges that are neighbouring doubles have no double between them.
     return found if len(found) == len(edges) - 1 and not set(inner) & found.keys() else None
 
 
@@ -370,6 +390,7 @@ def _law_of_bernoulli(given: Mapping[str, Any]) -> Law | None:
     p = given["p"]
     if not isinstance(p, int | float) or not 0 <= p <= 1:
         return None
+    # The exact value of the double that the generator compares with.
     odds = Fraction(float(p))
     return {value: q for value, q in ((0.0, 1 - odds), (1.0, odds)) if q}
 
@@ -436,6 +457,7 @@ def _compute_coin_entry(
 
 def _is_exact(numbers: NDArray[Any]) -> bool:
     """Return whether doubles are small multiples of a power of 2, of which no sum is rounded."""
+    # Multiples of 2**-20 below 2**20 leave 13 bits for carries in a sum of doubles.
     scaled = np.asarray(numbers, dtype=float) * 2.0**20
     return bool(np.all(np.isfinite(scaled) & (scaled == np.rint(scaled)) & (abs(scaled) < 2.0**40)))
 

@@ -79,6 +79,8 @@ class SampledPlan:
             Nothing bounds its centre.
         """
         spent = self.whole.measure(bounds)
+        # Two added records have two coins, and a replaced one takes its old row out as well:
+        # the mixture of the theorem is of one coin.
         is_one_more = bounds.universe.change == "add-remove" and bounds.universe.count == 1
         if not is_one_more or not all(_is_by_record(bounds, one) for one in self.sample.rows):
             return spent
@@ -99,6 +101,7 @@ def _compute_sampled_gaussian(spent: ReleaseCost, rate: float) -> ReleaseCost:
     """Return the cost with the event of a sample; mu and rho hold without one."""
     if not 0 < spent.mu < math.inf:
         return spent
+    # Downwards: a smaller multiplier is less noise. Steps of a loop then share one event.
     multiplier = round_down(-rounding.up(-1 / rounding.to_larger_fraction(spent.mu)))
     event = PoissonSubsampledGaussian(sampling_ratio=rate, noise_multiplier=multiplier)
     return replace(spent, mechanism="Gaussian noise on a Poisson sample", event=event)
@@ -114,6 +117,7 @@ def round_down(value: float) -> float:
     """
     unit = Decimal(1).scaleb(Decimal(value).adjusted() - 10)
     found = float(Decimal(value).quantize(unit, rounding=ROUND_FLOOR))
+    # The decimal is below the value, yet the nearest double to it may be above.
     return found if found <= value else math.nextafter(found, 0.0)
 
 
@@ -146,6 +150,8 @@ class _ReleaseWalk:
         if not self._walk() or len(self.draws) != 1 or len(self.rates) != 1:
             return None
         (draw,), (rate,) = self.draws, self.rates
+        # Coins that are used outside the release would show who takes part, and amplify
+        # nothing.
         return Sample(rate, tuple(self.rows)) if self._is_closed(draw) else None
 
     def _walk(self) -> bool:
@@ -157,6 +163,8 @@ class _ReleaseWalk:
                 continue
             if self._is_sum_over_sample(node):
                 continue
+            # Data or draws outside the sample depend on a record whether or not its coin shows
+            # 1.
             if not node.operands and node.operation != "constant":
                 return False
             if None in node.shape:
@@ -170,6 +178,8 @@ class _ReleaseWalk:
         """Note the coins and rows of a sum over records that take part."""
         for coins, rows in self._products(node):
             mask = self._coins(coins)
+            # A row that depends on the coins is not the g_i of the theorem, which is fixed
+            # given history.
             if mask is None or self._depends_on(rows, mask[0]):
                 continue
             self.draws.add(mask[0])
@@ -189,6 +199,7 @@ class _ReleaseWalk:
         inner = self.draft.node(node.operands[0])
         if inner.shape[:1] != (None,):
             return []
+        # Whoever does not take part has to add exactly 0.
         if inner.operation == "where" and self._is_zero(inner.operands[2]):
             return [(inner.operands[0], inner.operands[1])]
         if inner.operation != "multiply":
@@ -209,6 +220,7 @@ class _ReleaseWalk:
         if node.operation not in _COMPARISONS or node.shape != (None,):
             return None
         draw, edge = self.draft.node(node.operands[0]), self.draft.value(node.operands[1])
+        # The rate has to be one public number: odds by record may depend on the record.
         if edge is None or edge.size != 1 or not 0 < float(edge.item()) <= 1:
             return None
         is_uniform = draw.operation == "draw" and draw.parameters["law"] == "uniform"

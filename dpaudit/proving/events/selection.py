@@ -90,6 +90,7 @@ class SelectionPlan:
             if epsilon == math.inf:
                 raise
         else:
+            # To show all noisy scores shows the place too, so that cost is a bound as well.
             if epsilon >= every.epsilon:
                 return every
         return make_pure_spending(self.release.node, "noisy argmax", epsilon)
@@ -111,9 +112,12 @@ class SelectionPlan:
         if noise.law == "discrete-laplace":
             return self._discrete_slope(bounds, noise)
         tails = tails_of(noise)
+        # The winner's own noise decides by the tail towards winning.
         return tails.right if self.release.node.operation == "argmax" else tails.left
 
     def _discrete_slope(self, bounds: Bounds, noise: IndependentNoise) -> float:
+        # The tail of a discrete law falls in steps: by half a step, a threshold may lose a
+        # whole one.
         if noise.scale is not None or not bounds.facts(self.whole.asked).is_integer:
             return math.inf
         assert noise.parameters is not None
@@ -126,12 +130,14 @@ def _has_one_scale(draft: Draft, noise: IndependentNoise) -> bool:
         return True
     if noise.scale is None or math.prod(one or 0 for one in draft.shape(noise.scale)) != 1:
         return False
+    # A scale of unknown sign turns the tails around, which changes nothing for symmetric laws.
     return noise.law in ("laplace", "logistic")
 
 
 def range_of(bounds: Bounds, row: int, differences: int | None) -> float:
     """Return how far two entries of a row move apart at most."""
     largest = bounds.distance(row).linf
+    # Scores that all rise or all fall are apart by the larger move at most.
     moved = largest if direction_of(bounds, row).is_one_way else 2 * largest
     if differences is None:
         return moved

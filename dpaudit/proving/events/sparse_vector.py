@@ -103,6 +103,7 @@ class ThresholdComparison:
             short = distance + abs(shift)
         else:
             short = distance - self.outcome * self.threshold * shift
+        # Written so that an infinite rate times no distance is 0, not NaN.
         return 0.0 if short <= 0 else self.rate * short
 
 
@@ -139,6 +140,7 @@ class ThresholdComparisons:
         if (epsilon := min(ways)) == math.inf:
             first = self.parts[int(np.argmax(moved))]
             raise make_unbounded_error(bounds, first.centre, first.head.place)
+        # 64 roundings cover the products and the sum of a path's comparisons.
         spent = make_pure_spending(
             self.parts[0].head, "sparse vector", rounding.bound_above(epsilon, 0.0, 64.0)
         )
@@ -146,6 +148,8 @@ class ThresholdComparisons:
 
     def _shifts(self, moved: Sequence[float]) -> list[float]:
         """Return where the cost may be least: it is linear between these."""
+        # The cost is piecewise linear in the shift, with corners where a comparison becomes
+        # free, at plus or minus its distance.
         ends = {one for one in moved if one < math.inf}
         return sorted({0.0, *ends, *(-one for one in ends)})
 
@@ -265,6 +269,7 @@ class _ComparisonFinder:
         known = [self.forms[one] for one in node.operands]
         if not any(one is not None for one in known):
             return None
+        # The theorem takes two terms; longer sums are refused in the end and only cost time.
         if sum(len(one.terms) for one in known if one is not None) > _MOST_TERMS:
             return None
         return form_of(
@@ -279,6 +284,7 @@ class _ComparisonFinder:
     def groups(self) -> Iterator[tuple[int, list[_Difference]]]:
         """Yield atoms of thresholds, each with the comparisons of which it is part."""
         counts = Counter(atom for one in self.differences for atom in one.atoms())
+        # A threshold is known by its noise standing in several comparisons.
         shared = {atom for atom, count in counts.items() if count > 1}
         for atom in sorted(shared):
             yield atom, [one for one in self.differences if atom in one.atoms()]
@@ -290,6 +296,7 @@ class _ComparisonFinder:
         """Return the release of a group of comparisons, None where the theorem does not apply."""
         atom, differences = group
         own = Counter(a for one in differences for a in one.atoms() if a != atom)
+        # The y_i have to be independent of each other.
         if any(count > 1 for count in own.values()):
             return None
         carriers = self._carriers({atom, *own})
@@ -350,6 +357,7 @@ class _ComparisonFinder:
             if atom not in ours or not is_same_scale(self.draft, ours[atom], term):
                 return False
             signs.add(ours[atom].is_negative != term.is_negative)
+        # Two terms with signs that turn differently are w - y where the comparison has w + y.
         if len(signs) != 1 or form.centre is None or difference.form.centre is None:
             return False
         sign = -1 if signs.pop() else 1
@@ -362,6 +370,7 @@ class _ComparisonFinder:
         while pending:
             at, times = pending.pop()
             node = self.draft.node(at)
+            # Public numbers are known to whoever sees the difference.
             if self.draft.value(at) is not None:
                 continue
             if node.operation in ("add", "subtract"):
@@ -411,12 +420,15 @@ class _ComparisonFinder:
         if noise is None or scale is None:
             return math.inf
         tails = tails_of(noise)
+        # A comparison that ends above 0 needs its own noise to be large, one that ends below,
+        # small.
         slope = tails.right if difference.outcome == 1 else tails.left
         return rounding.bound_above((tails.density if is_shown else slope) / scale, 0.0)
 
     def _scale_of(self, difference: _Difference, atom: int) -> float | None:
         """Return the scale of the threshold's noise where its law is one of the theorem's."""
         noise = self._noise(difference, difference.atoms().index(atom))
+        # The shift of the threshold needs a density with a bounded slope; a tail is not enough.
         if noise is None or tails_of(noise).density != 1:
             return None
         return common_scale(self.draft, noise)
@@ -424,6 +436,7 @@ class _ComparisonFinder:
     def _together(
         self, parts: Sequence[ThresholdComparison]
     ) -> tuple[dict[int, int] | None, dict[int, int] | None]:
+        # The theorem of queries that move together is of one sign of the threshold.
         if len({one.threshold for one in parts}) > 1:
             return None, None
         return self._apart(parts, 1), self._apart(parts, -1)

@@ -22,6 +22,8 @@ from dpaudit.proving.program import Node, PathProgram
 from dpaudit.proving.trace import Path
 
 _COMPARISONS = frozenset({"less", "less_equal"})
+# Under these laws two scores tie with probability 0; discrete noise ties often, and then the
+# first or the last of them is returned, by the way that the comparisons are written.
 _CONTINUOUS = frozenset("laplace normal gumbel exponential logistic cauchy uniform".split())
 _MOST_SCORES = 64
 
@@ -143,6 +145,7 @@ def _find_compared_nodes(draft: Draft) -> Iterator[tuple[int, int] | tuple[None,
             yield None, None
             return
         left, right = condition.operands
+        # `<` and `<=` differ at ties alone.
         yield (right, left) if outcome else (left, right)
 
 
@@ -159,6 +162,7 @@ def _number_node_forms(program: PathProgram, known: dict[Hashable, int]) -> list
 def _format_public_output(draft: Draft, number: int, skeletons: Sequence[object]) -> str | None:
     """Return what a path returns, as text, where that is public from the start."""
     values = [draft.value(one) for one in draft.program.outputs]
+    # What is computed from a score tells more than its place.
     if any(one is None for one in values):
         return None
     nesting = repr(skeletons[number]) if skeletons else ""
@@ -172,9 +176,12 @@ def _is_tournament(ways: Sequence[_Outcomes], told: Sequence[str | None]) -> boo
         return False
     by_winner: dict[int, str] = {}
     for way, text in zip(ways, told, strict=True):
+        # A circle of scores has probability 0, so such a path may return anything.
         if way.is_circular():
             continue
         winner = way.largest()
+        # Two outputs for one winner would tell more than the winner, such as the order of the
+        # others.
         if winner is None or text is None or by_winner.setdefault(winner, text) != text:
             return False
     return True

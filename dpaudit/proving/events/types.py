@@ -20,6 +20,7 @@ _REAL = frozenset(("float64", "int64", "bool"))
 _GIVEN = frozenset(("data", "constant", "draw", "decide", "size"))
 _SUMS = frozenset(("add", "subtract", "negative", "matmul", "cumsum"))
 _GROWING = frozenset(("multiply", "power", "prod", "matmul", "cumsum"))
+# Doubles hold every whole number up to here.
 _MOST = 2.0**53
 
 
@@ -38,6 +39,7 @@ def require_real_types(
         if node.operation == "draw" or any(one in drawn for one in node.operands):
             drawn.add(node.index)
         hidden = [one for one in node.operands if kinds[one] is NodeKind.NOISY]
+        # From the release on, whatever a type does to a value is post-processing.
         if kinds[node.index] is NodeKind.PUBLIC and (hidden or shown.intersection(node.operands)):
             shown.add(node.index)
         if node.index in live and node.index in drawn and node.index not in shown:
@@ -50,6 +52,7 @@ def _require_real(node: Node, bounds: Bounds) -> None:
     if node.dtype not in _REAL:
         reason = f"noise goes through numbers of {node.dtype}, which may wrap around"
         raise NotProved.at(node.place, reason, 'use .astype("float64")')
+    # True + True is True in numpy.
     if node.dtype == "bool" and node.operation in _SUMS:
         raise NotProved.at(node.place, "truth values are added as such", "use .astype(int)")
     if node.dtype == "int64" and node.operation in _GROWING and not _is_moderate(node, bounds):

@@ -24,6 +24,7 @@ def check_draws(program: PathProgram) -> None:
 
 def live_nodes(program: PathProgram) -> frozenset[int]:
     """Return the nodes on which an output or a decision depends."""
+    # Which path a function takes is seen, so decisions count like outputs.
     roots = [one.index for one in program.nodes if one.operation == "decide"]
     needed, pending = {*roots, *program.outputs}, [*roots, *program.outputs]
     while pending:
@@ -38,6 +39,7 @@ def count_uses(program: PathProgram, live: frozenset[int]) -> list[int]:
     counts = [0] * len(program.nodes)
     for node in program.nodes:
         if node.index in live:
+            # x + x is one use of x: both operands meet in one operation.
             for one in dict.fromkeys(node.operands):
                 counts[one] += 1
     for one in dict.fromkeys(program.outputs):
