@@ -31,10 +31,9 @@ CORRELATED = "multivariate_normal"
 _ENOUGH = 20_000_000  # coordinates of all runs that are compared, beyond which there are fewer
 # One run for each pair of decades of private data.
 _FEWEST = 3
-# Relative to the summands of a number: thousands of roundings in another order, but no term
-# that was left out.
+# Relative to the summands of a number, thousands of roundings in another order, but no term that
+# was left out; and relative to the number itself, several thousand units in the last place.
 _TOLERANCE = 1e-9
-# Relative to the number itself: several thousand units in the last place.
 _ROUNDING = 1e-12
 _MOST_OFFSET = 1e9  # times what data and noise usually come to: beyond it, digits of these are lost
 _DECADES = (-2, 1), (1, 4), (4, 9)  # of private data, in turn

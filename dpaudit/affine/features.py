@@ -50,6 +50,7 @@ from dpaudit.affine.reading import read_noise
 from dpaudit.errors import ConvergenceError, InvalidArgument, VerbatimText
 from dpaudit.reals import precision
 
+# A grid of 4 MB for each transform; the bracket narrows in proportion to one over the cells.
 CELLS = 2**19
 _DIGITS = 60
 _FARTHEST = 9.0  # standard deviations; the mass beyond is 2.3e-19
@@ -83,6 +84,7 @@ class ViewLaw:
 
     def table(self, kind: Exact, keep: Any) -> tuple[Any, Any]:
         """Return W and the mean of what is seen and kept, given the normals seen as such."""
+        # A normal that is seen as such is a number for the observer, and no noise any longer.
         unknown = np.setdiff1d(np.arange(len(self._noise)), self.known)
         both = self.program.coefficients(kind, self.ids[keep], self._noise[unknown])
         return both[:, :-1], both[:, -1:]
@@ -137,12 +139,15 @@ class ViewPair:
         it holds the difference of the means. Ranks are those modulo primes (`observation`).
         """
         found = [self._ranks(kind) for kind in self._kinds]
+        # A prime can only lower a rank, so of three primes the largest rank of each matrix
+        # counts.
         return len({max(rank) for rank in zip(*found, strict=True)}) > 1
 
     @cached_property
     def _kinds(self) -> list[Residues]:
         """Three primes modulo which nothing is divided by 0, on either side."""
         sides = [get_observation(one.program, one.ids).primes for one in (self.here, self.there)]
+        # Ranks of both sides are compared, so both have to be taken modulo the same prime.
         shared = [Residues(prime) for prime in sides[0] if prime in sides[1]]
         if not shared:
             raise ConvergenceError("ranks: no prime divides nothing that is divided by")
@@ -264,6 +269,7 @@ class _Diagonal:
 
 def _diagonalise_covariances(noise: arb_mat, other: arb_mat, shift: arb_mat) -> _Diagonal:
     """Diagonalise both covariances together, and bound what is left over."""
+    # Doubles are good enough to find X: how far it is from the exact one is enclosed below.
     one = np.asarray(np.linalg.qr(get_midpoints(noise).T, mode="r"))
     inner = np.linalg.solve(one.T, get_midpoints(other))
     directions, spread, _ = np.linalg.svd(inner, full_matrices=False)
@@ -277,6 +283,8 @@ def _diagonalise_covariances(noise: arb_mat, other: arb_mat, shift: arb_mat) -> 
     q = _bound_whitening_error(scale * left * other)
     moved = get_midpoints(left * shift)[:, 0]
     alike = np.hypot(exactly - 1, moved)
+    # Coordinates that are alike only add rounding to the convolution; the total variation pays
+    # for them.
     kept = alike > _ALIKE
     # v is 1 over the square of what was divided by; it and the shift are rounded to doubles
     slack = 4 * _EPS * (1 + float(np.linalg.norm(moved / np.sqrt(exactly)))) * len(moved)
@@ -297,12 +305,16 @@ def _bound_whitening_error(whitened: arb_mat) -> float:
 def _bound_quadratic_delta(pair: _Diagonal, epsilon: float, cells: int) -> Bracket:
     parts = [_Quadratic.of(a, v) for a, v in zip(pair.shift, pair.spread, strict=True)]
     width = sum(part.high - part.low for part in parts)
+    # Each part takes up to four cells more than its range, because both its ends are rounded
+    # outwards.
     spacing = max(width, 1e-12) / (cells - 4 * len(parts))
     laws = [part.floored(spacing) for part in parts]
+    # At least as long as all sums of the parts, so that nothing wraps around.
     size = next_fast_len(sum(len(masses) for _, masses in laws) + 1, real=True)
     spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
     for _, masses in laws:
         spectrum *= rfft(masses, size)
+    # Rounding of the transform may leave masses just below 0.
     summed = np.maximum(irfft(spectrum, size), 0.0)
     losses = spacing * (sum(first for first, _ in laws) + np.arange(size))
     slip = 0.01 * len(parts) * spacing  # the rounding of cell edges
@@ -311,6 +323,7 @@ def _bound_quadratic_delta(pair: _Diagonal, epsilon: float, cells: int) -> Brack
     clipped = len(parts) * 2 * float(ndtr(-_FARTHEST))
     transform = 64 * _EPS * math.log2(size) * math.sqrt(size) * (len(parts) + 1)
     counted = 4 * _EPS * sum(len(masses) for _, masses in laws)
+    # exp overflows beyond 709, and an error of e^700 says nothing anyway.
     off = transform + counted + pair.variation_p + math.exp(min(epsilon, 700)) * pair.variation_q
     return Bracket(max(0.0, low - off - clipped), min(1.0, high + off + clipped))
 
@@ -335,6 +348,7 @@ class _Quadratic:
         square, slope = (1 / spread - 1) / 2, -shift / spread
         constant = (shift**2 / spread + math.log(spread)) / 2
         ends = [square * z * z + slope * z + constant for z in (-_FARTHEST, _FARTHEST)]
+        # The loss is monotone between the ends unless its vertex lies there.
         vertex = -slope / (2 * square) if square else math.inf
         if abs(vertex) < _FARTHEST:
             ends.append(constant + slope * vertex / 2)
@@ -365,6 +379,7 @@ class _Quadratic:
         far = -(self.slope + math.copysign(1.0, self.slope) * root) / 2
         with np.errstate(divide="ignore", invalid="ignore"):
             roots = np.stack([far / self.square, (self.constant - losses) / far])
+        # 0 / 0 where both roots are 0.
         roots = np.where(np.isnan(roots), 0.0, roots)
         empty = discriminant <= 0
         return np.where(empty, 0.0, roots.min(axis=0)), np.where(empty, 0.0, roots.max(axis=0))

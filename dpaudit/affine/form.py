@@ -77,6 +77,7 @@ class FormTracing:
     def refuse(self, reason: str, place: str | None = None) -> NotAffine:
         """Note a refusal, for good, and return what is raised for it."""
         here = place or tracked.place()
+        # For good: code that catches the error and goes on is refused at the end all the same.
         self.refusal = self.refusal or (here, reason)
         return NotAffine(here, reason)
 
@@ -128,6 +129,7 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
         self.is_array = is_array or bool(ids.ndim)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        # A new attribute, such as .shape, would change the form and not the arrays behind it.
         if name not in _OWN:
             raise self.refusal(f"sets .{name} of an array")
         super().__setattr__(name, value)
@@ -177,6 +179,7 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
         if method == "at":  # in place, which no other method is
             return self.tracing.rules.operate(self.tracing, (ufunc, method), inputs, options)
         into = options.pop("out", None)
+        # Entries that a mask leaves out hold whatever the memory held, which has no coordinate.
         where = options.pop("where", True)
         if where is not True:
             raise self.refusal("a function of numpy is given where=")
@@ -187,6 +190,7 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
         given = [one.value if _is_plain(one) else one for one in inputs]
         if not any(isinstance(one, AffineForm) for one in given):
             found = getattr(ufunc, method)(*given, **options)
+            # Only doubles may later have data written into them; other arrays stay plain.
             is_array = isinstance(found, np.ndarray) and found.dtype == np.float64
             return self.tracing.public(found) if is_array else found
         return self.tracing.rules.operate(self.tracing, (ufunc, method), given, options)
@@ -205,6 +209,7 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         found = np.asarray(self.plain(_INTO_PLAIN), dtype=dtype)
+        # numpy may write into what it gets; the numbers of the form must not follow.
         return found.copy() if copy or copy is None else found
 
     def plain(self, reason: str) -> NDArray[Any]:
@@ -227,6 +232,7 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         at, given = self._public_key(key), self.tracing.form_of(value)
+        # An array of integers would truncate what is written into it, which is not linear.
         if not given.is_public and self.dtype != np.float64:
             raise self.refusal(f"what is no double: an array of {self.dtype} is written into")
         self.ids[at] = given.ids
@@ -274,6 +280,8 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
 
     def astype(self, dtype: Any, *, copy: bool = True) -> AffineForm:
         """Return the same entries as doubles."""
+        # numpy returns the same array then, and code that writes into it writes into the
+        # original.
         if np.dtype(dtype) == self.dtype and not copy:
             return self
         if self.is_public:
@@ -315,6 +323,8 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
             return lambda *given, **named: self.tracing.rules.call(
                 self.tracing, _AS_FUNCTIONS[name], (self, *given), named
             )
+        # Python and numpy probe for special methods; their absence is an answer, and no
+        # refusal.
         if name.startswith("__"):
             raise AttributeError(name)
         if name in _OF_PUBLIC and self.is_public:

@@ -111,6 +111,8 @@ def _move_entries(tracing: FormTracing, function: Any, args: Any, named: Any) ->
     positional, by_name = _to_public_arguments(list(args[count:])), _to_public_arguments(named)
     if positional is None or by_name is None:
         raise tracing.refuse(f"data or noise decide how numpy.{name} moves entries")
+    # A fill value or a second array of doubles would end up among the entries without a
+    # coordinate.
     if by_name.keys() - _HOW or any(map(_are_doubles, (*positional, *by_name.values()))):
         raise tracing.refuse(f"numpy.{name} is given arguments that are not followed")
     given = [_forms_of(tracing, one) for one in args[:count]]
@@ -247,6 +249,7 @@ def _apply_product(
     form, public, left = _split_form_and_public(tracing, one, other)
     if not form.ndim or not public.ndim:
         return form * public
+    # numpy itself says which shape the product has, and raises where shapes do not fit.
     shape = np.shape(apply(*((form.ids, public) if left else (public, form.ids))))
     made = letters(public.ndim, form.ndim, form_is_left=left)
     return contract_form(tracing, made, public, form, shape)
@@ -317,6 +320,8 @@ def _two_operands(tracing: FormTracing, text: str, operands: Any) -> tuple[str, 
     of_form = letters.pop(forms[0])
     public = [one for n, one in enumerate(operands) if n != forms[0]]
     kept = "".join(sorted(set("".join(letters)) & set(of_form + result)))
+    # Letters that only public arrays have are summed at once, and the form meets one array
+    # alone.
     made = np.einsum(f"{','.join(letters)}->{kept}", *_to_public_arguments(public))
     return f"{kept},{of_form}->{result}", (made, operands[forms[0]])
 
@@ -355,8 +360,11 @@ def _apply_solve(tracing: FormTracing, matrix: Any, form: Any) -> Any:
     if isinstance(matrix, AffineForm):
         matrix = matrix.plain("a matrix is inverted that data or noise decide")
     right = tracing.form_of(form)
+    # numpy's own result, to the last digit: the function goes on with these numbers.
     if right.is_public:
         return tracing.public(np.linalg.solve(matrix, right.value))
+    # The inverse is found with more digits than doubles have, since its rounding would look
+    # like noise that reaches where it does not.
     return invert_precisely(np.array(matrix, dtype=float)) @ right
 
 
@@ -382,6 +390,7 @@ def _apply_pad(
         return AffineForm(tracing, apply(form.ids, width, mode), apply(form.value, width, mode))
     if mode != "constant" or named.keys() - {"constant_values"}:
         raise tracing.refuse(f"numpy.pad of mode {mode} is given {', '.join(named) or 'no more'}")
+    # What fills up is public, whatever its value.
     ids = apply(form.ids, width, constant_values=NOWHERE)
     return AffineForm(tracing, ids, apply(form.value, width, **named))
 

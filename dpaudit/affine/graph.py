@@ -69,6 +69,7 @@ class Graph:
         target[entries.rows[lone]] = entries.columns[lone]
         factor[entries.rows[lone]] = entries.numbers[lone]
         roundings = self.roundings
+        # Each pass doubles how far a chain of sums of one part is followed.
         while (target[target] != target).any():
             factor, target = factor * factor[target], target[target]
             require_plain(factor)
@@ -142,6 +143,8 @@ def find_known_zeros(graph: Graph, given: Ids) -> Chosen:
     """Return what is zero because some coordinates are."""
     rows, columns = graph.entries.rows, graph.entries.columns
     count = np.bincount(rows, minlength=graph.size)
+    # Once a single part is left, the sum of the numbers of unknown parts is the number of that
+    # part.
     total = np.bincount(rows, columns, minlength=graph.size)  # of the parts that are not known
     known = np.zeros(graph.size, dtype=np.bool_)
     new = sort_distinct(np.append(given, np.flatnonzero(graph.is_sum & (count == 0))))
@@ -152,6 +155,8 @@ def find_known_zeros(graph: Graph, given: Ids) -> Chosen:
         np.subtract.at(total, rows[used], columns[used])
         near = sort_distinct(np.append(rows[used], new))
         whole = near[(count[near] == 0) & graph.is_sum[near]]
+        # A sum that is zero and has one unknown part: that part, times a factor other than 0,
+        # is zero.
         last = near[(count[near] == 1) & known[near]]
         new = sort_distinct(np.append(whole, total[last].astype(np.int64)))
         new = new[~known[new]]

@@ -101,6 +101,8 @@ class AdaptiveInputs:
             if participations is None
             else check.require_integer("participations", participations, 1),
         )
+        # Refuses numbers that do not fit together where they are given, and not when a view
+        # asks.
         self.participation.epochs(self.steps)
         self.patterns = None if patterns is None else self._sets_of_rounds(patterns)
         self._source: Source | None = None if function is None else _Clipped(function, self)
@@ -123,6 +125,7 @@ class AdaptiveInputs:
     @property
     def radius(self) -> float:
         """How far an input moves at most between neighbours."""
+        # A replaced record takes a vector of this norm out and puts another one in.
         return self.norm * (2.0 if self.relation == "replace-record" else 1.0)
 
     def at(self, step: int, *arguments: Any) -> Any:
@@ -171,6 +174,8 @@ class _Clipped:
             expected = f"finite rows of {self.inputs.dimension} numbers"
             raise InvalidArgument("function", VerbatimText(f"shape {found.shape}"), expected)
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        # The smallest normal double instead of 0 keeps 0 / 0 out: a row of zeros stays as it
+        # is.
         factors = np.minimum(1.0, self.inputs.norm / np.maximum(norms, np.finfo(float).tiny))
         return np.asarray((rows * factors).sum(axis=0))
 
@@ -226,8 +231,11 @@ class SymbolicSource:
             number = self.inputs.round(step)
         except (TypeError, InvalidArgument) as error:
             raise self.tracing.refuse(f"an input of no round is asked for: {error}") from None
+        # Two inputs of one round would let a record move both, twice the norm that is stated.
         if any((one.part, one.step) == (self.part, number) for one in self.calls):
             raise self.tracing.refuse(f"the input of round {number} is asked for twice")
+        # Copies: what the function writes into an argument later is not what the input depends
+        # on.
         given = map_parts(list(arguments), self._form_of)
         ids = self.tracing.program.add_leaf("data", self.inputs.dimension)
         self.calls.append(InputCall(self.part, number, ids, given))
@@ -275,6 +283,8 @@ class PlainSource:
     def __call__(self, step: Any, *arguments: Any) -> NDArray[np.float64]:
         """Return what a wave makes of the arguments, and note it."""
         number, given = self.inputs.round(step), numbers_in(list(arguments))
+        # Any change of an argument turns the wave, so a run that passes other arguments than
+        # the traced one gets other inputs and is found out.
         weights = np.cos(np.arange(1, len(given) + 1) * (1 + self.seed % 97))
         places = np.arange(1.0, self.inputs.dimension + 1)
         turn = float(weights @ given) / self.scale + self.seed % 8191 + 2.4 * number

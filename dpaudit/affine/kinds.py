@@ -127,6 +127,8 @@ class Residues:
         """Return a matrix times a table."""
         found = self.zeros((matrix.rows, table.shape[1]))
         numbers = self._residues(matrix.numbers)
+        # One entry of every row at a time: sums of products of 62 bits would overflow before
+        # the remainder.
         for deep in range(matrix.depth):
             rows = np.flatnonzero(matrix.starts[1:] - matrix.starts[:-1] > deep)
             at = matrix.starts[rows] + deep
@@ -251,6 +253,7 @@ def draw_primes(count: int, entropy: int | None = None) -> tuple[int, ...]:
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
     found = set[int]()
     while len(found) < count:
+        # At random, so that no program can be written for which all primes fail.
         number = int(rng.integers(2**30, 2**31))
         if fmpz(number).is_prime():
             found.add(number)
@@ -267,6 +270,7 @@ Convert = Callable[[Fraction], Any]
 def unpack_flint_matrix(matrix: Any) -> Table:
     """Return a matrix of FLINT as an array of its entries."""
     out = np.empty(matrix.nrows() * matrix.ncols(), dtype=object)
+    # Assigned entry by entry: np.array would ask FLINT's numbers for their digits.
     out[:] = matrix.entries()
     return np.asarray(out.reshape(matrix.nrows(), matrix.ncols()))
 

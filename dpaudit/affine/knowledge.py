@@ -106,6 +106,8 @@ class AdaptiveView(View):
     @cached_property
     def mu(self) -> Bracket:
         """Two ends of the largest mu over all inputs."""
+        # Inputs that depend on nothing are among those that are allowed, so their mu is a lower
+        # end always.
         fixed = View(self.program, self.ids, self.change)
         if not self.is_upper:
             return fixed.mu
@@ -136,10 +138,13 @@ class AdaptiveView(View):
         rows = np.setdiff1d(self.ids, normals)
         reached = self.program.reached(np.concatenate([rows, more]))
         noise = np.setdiff1d(normals[reached[normals]], self.ids)
+        # Exact ranks where the table is small enough; primes, which only prove that a rank is
+        # at least so much, elsewhere.
         if (len(rows) + len(more)) * (len(noise) + len(self._inputs)) <= MOST_EXACT:
             return self._adds_nothing(Rationals(), rows, more, noise), True
         found = list[bool]()
         for prime in PRIMES:
+            # A prime that divides a divisor says nothing, and another one is taken.
             with contextlib.suppress(ZeroDivisionError):
                 found.append(self._adds_nothing(Residues(prime), rows, more, noise))
             if len(found) == ENOUGH:
@@ -192,6 +197,7 @@ def find_known(
     >>> find_known(program, sent, data, ()).tolist()
     [False, False, True, True]
     """
+    # One entry more: NOWHERE is -1, and so stands for the last one.
     known: Known = np.zeros(program.size + 1, dtype=np.bool_)
     known[[*seen[seen != NOWHERE], NOWHERE]] = True  # the last entry is that of public numbers
     differs = np.zeros(program.size, dtype=np.bool_)
@@ -225,6 +231,7 @@ def _are_formed(block: CoordinateBlock, known: Known) -> Known:
         if (matrix := term.matrix) is None:
             found &= known[term.ids]
         else:
+            # An entry of 0 needs nothing of its column.
             lacking = ~known[term.ids[matrix.at_column]] & (matrix.numbers != 0)
             found[matrix.at_row[lacking]] = False
     return found
