@@ -29,10 +29,10 @@ Function = Callable[[Any, Any], Any]
 Look = Callable[[Any], Any]
 CORRELATED = "multivariate_normal"
 _ENOUGH = 20_000_000  # coordinates of all runs that are compared, beyond which there are fewer
-# One run for each pair of decades of private data.
+# The fewest runs are one for each pair of decades of private data. The tolerance is relative to the
+# summands of a number (thousands of roundings in another order, but no term that was left out), the
+# rounding to the number itself: several thousand units in the last place.
 _FEWEST = 3
-# Relative to the summands of a number, thousands of roundings in another order, but no term that
-# was left out; and relative to the number itself, several thousand units in the last place.
 _TOLERANCE = 1e-9
 _ROUNDING = 1e-12
 _MOST_OFFSET = 1e9  # times what data and noise usually come to: beyond it, digits of these are lost
