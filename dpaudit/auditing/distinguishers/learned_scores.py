@@ -73,6 +73,7 @@ def for_mechanism(
     found = _select_usable_distinguishers(
         asked, has_law, "an installed one that works on this mechanism"
     )
+    # A claim by unit of distance is about points, to which an output may be near.
     if case.a_unit is not None and are_points(case.pair):
         found += NEARNESS
     return found if layout_of(case.mechanism) is None else [*found, ONE_PART]
@@ -88,6 +89,7 @@ def with_further(
     any entry does; single entries of arrays, and the portfolio.
     """
     tried = [*tried, *([ONE_PART] if on_p[0].size > 1 and ONE_PART not in tried else []), PORTFOLIO]
+    # Tables of values and of pairs of entries grow with the width of an output.
     if on_p[0].size > _WIDE:
         return tried
     repeat = some_stand_out(on_p, on_q) or is_few_whole_outputs(on_p, on_q)
@@ -225,6 +227,7 @@ def fit_scores_in_order(distinguishers: Sequence[Distinguisher], *given: Any) ->
     For bets, which go on with the same scores: a constant one wins and loses nothing. The arguments
     are those of `fit_distinguishers`.
     """
+    # Reversed, so that of several scores of one name the first is kept.
     scores = {
         one.name: score for one, score in reversed(fit_distinguishers(distinguishers, *given))
     }
@@ -246,7 +249,10 @@ def _fit_checked_score(
         raise MechanismError(str(error)) from error
     try:
         score = learn(mechanism, pair, on_p, on_q, rng)
+        # A score that returns nonsense is found out here, before an audit spends its outputs on
+        # it.
         tried = np.asarray(score(on_p[:_TRIED]), dtype=np.float64)
+    # The audit's own errors, such as a limit of time, are not the distinguisher's.
     except (DpauditError, KeyboardInterrupt):
         raise
     except BaseException as error:  # learning and scoring run other people's code
@@ -296,6 +302,7 @@ def _few_values(drawer: Drawer, purpose: str) -> bool:
     """
     if drawer.sparing or drawer.unit == 1:
         return False
+    # One output first, to know how much memory more of them would take.
     one = drawer.outputs(Side.DATASET, 1, f"{purpose}probing")
     if one.nbytes * 2 * _PROBED > _PROBING_BYTES:
         return False

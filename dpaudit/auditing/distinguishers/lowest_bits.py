@@ -95,11 +95,15 @@ def _certify_bit_event(
     at: tuple[float, float],
     rng: Generator,
 ) -> tuple[float, int]:
+    # Learned, chosen and certified on three parts that share no output, so that the bound holds
+    # for the event whatever was tried.
     cuts = [len(p) // 4, len(p) // 2]
     (fit_p, choose_p, fresh_p), (fit_q, choose_q, fresh_q) = (np.split(s, cuts) for s in (p, q))
     found, sure = [], (len(fresh_p), at[1])
     for _, score in fit_distinguishers(cards, None, None, fit_p, fit_q, rng):
         on_p, on_q = score(choose_p), score(choose_q)
+        # Scores are rounded on a grid that is fixed here, before the certifying outputs are
+        # looked at.
         step = compute_score_grain(np.concatenate([on_p, on_q]))
         sides = round_scores(on_p, step), round_scores(on_q, step)
         found.append((choose_event(*sides, at[0], sure), sides, score, step))

@@ -42,6 +42,7 @@ class Nearness:
 
     def __call__(self, outputs: Array) -> Array:
         """Return scores, shape ``(R,)``."""
+        # A score of NaN belongs to no side of a threshold.
         flat = np.nan_to_num(outputs.reshape(len(outputs), -1))
         found = np.zeros(len(flat))
         for point, sign in ((self.to, -1.0), (self.away, 1.0)):

@@ -85,6 +85,7 @@ class ColumnScore:
     def __call__(self, outputs: Array) -> Array:
         """Return the scores, shape ``(R,)``."""
         flat = outputs.reshape(len(outputs), -1)
+        # A selection of all columns would copy every output.
         whole = len(self.columns) == flat.shape[1]
         return self.score(flat if whole else flat[:, self.columns])
 
@@ -102,6 +103,8 @@ def find_portfolio_scores(
     >>> find_portfolio_scores(numbers[0], numbers[1], (0,))
     []
     """
+    # Means and covariances of infinite numbers say nothing; the scores of single parts see such
+    # outputs.
     if not (np.isfinite(on_p).all() and np.isfinite(on_q).all()):
         return []
     found = ((card, find(on_p, on_q)) for card, find in CARDS)
@@ -120,6 +123,8 @@ def select_entry_scores(on_p: Array, on_q: Array) -> list[OnePart]:
     entries = numeric.select_telling_entries(on_p, on_q, _LOOKED_AT)
     middles = np.median(np.concatenate([on_p[:, entries], on_q[:, entries]]), axis=0).tolist()
     found = [OnePart(n) for n in entries]
+    # The distance from the middle shows noise of two sizes, which no threshold on the number
+    # itself does.
     found += [OnePart(n, -1.0, middle) for n, middle in zip(entries, middles, strict=True)]
     return sorted(found, key=lambda one: distance(one, on_p, on_q), reverse=True)[:_ENTRIES]
 
@@ -135,6 +140,8 @@ def is_few_whole_outputs(on_p: Array, on_q: Array) -> bool:
     (True, False)
     """
     rows = np.concatenate([side[:_COMPARED] for side in numeric.flatten_first_rows(on_p, on_q)])
+    # One column is quick to look at: if it repeats too little already, whole outputs repeat
+    # even less.
     if rows.shape[1] == 1 or len(np.unique(rows[:, 0])) * _PER_ROW > len(rows):
         return False
     return len(np.unique(rows, axis=0)) * _PER_ROW <= len(rows)

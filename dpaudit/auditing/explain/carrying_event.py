@@ -72,6 +72,8 @@ def in_words(counted: ScoreEvent, drawer: Drawer, tally: Tally) -> Said | None:
     if isinstance(score, OfFeatures) and isinstance(score.score, OnePart):
         tried = FeatureEvent(score.score, (score.score.column,), counted.event)
         features = [score.features(side) for side in read]
+        # Infinitely many runs before an event is usual: the counts are those of the event
+        # itself, so words for what is rare would not go with them.
         words = Words(layout, score.features, drawer, features, float("inf"))
         said, flipped = words.of(tried, tally.hits)
         return Said(f"anything but that {said}" if flipped else said, not flipped)
@@ -88,9 +90,12 @@ def _of_one_number(counted: ScoreEvent, path: str, read: Array) -> Said | None:
         return counted.happened(scores) > 0
 
     values = np.sort(read.ravel())
+    # The places beyond the outputs lie ever farther apart, since an event may begin far out in
+    # a tail.
     far = np.geomspace(1.0, _FAR, _GRID) * float(np.ptp(values) or 1.0)
     middle = np.linspace(values[0], values[-1], _GRID)
     ordered = np.unique(np.concatenate([values[0] - far, middle, values, values[-1] + far]))
+    # Halving does not get anywhere between a number and infinity.
     if not np.isfinite(ordered).all():
         return None
     found = inside(ordered)
@@ -114,6 +119,7 @@ def _search_event_edge(inside: Callable[[Array], NDArray[np.bool_]], ends: Array
     low, high = map(float, ends)
     last = inside(np.array([high]))[0]
     for _ in range(_HALVINGS):
+        # Halved first, so that the sum of two large numbers does not overflow.
         between = low / 2 + high / 2
         low, high = (low, between) if inside(np.array([between]))[0] == last else (between, high)
     return high
@@ -129,6 +135,7 @@ def sentence_of(event: EventEvidence, refutes: bool) -> str:
     >>> sentence_of(one, refutes=True)[:60]
     'What leaked: `output` > 2 in 90 of 1000 runs on the dataset '
     """
+    # Only an event of one part in words is a leak that a reader can look for in the code.
     begins = "What leaked" if refutes and event.plain else "The event that carries the bound"
     (on_p, on_q), (of_p, of_q) = event.hits, event.runs
     certified = format_certified_epsilon(event.epsilon, event.delta, event.alpha, event.order)
@@ -139,6 +146,7 @@ def sentence_of(event: EventEvidence, refutes: bool) -> str:
     if min(event.hits) > 0 or not refutes:
         return said
     where = "neighbour" if on_q == 0 else "dataset"
+    # Always on one side and never on the other is the strongest that counts can be.
     always = max(on_p / of_p, on_q / of_q) == 1
     most = "this is the most that so many runs can certify, and " if always else ""
     return (

@@ -56,10 +56,13 @@ def fault_of_event(
     if len(columns) != 1:
         return None
     (column,) = columns
+    # What an observer sees beside the output has no noise that could excuse it, so any
+    # difference counts.
     if (beside := _BESIDE.get(column.path.partition(".")[0])) is not None:
         return beside
     if sorted(hits) != [0, runs]:
         return None
+    # The code 0 stands for any number, so the only thing that these values tell is presence.
     if ABSENT.code in codes and set(codes) <= {0.0, ABSENT.code}:
         return faults.STRUCTURE_FROM_DATA
     if isinstance(score, OneValue) and score.value == NAN:

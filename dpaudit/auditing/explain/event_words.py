@@ -144,6 +144,8 @@ class Words:
     ) -> tuple[str, bool]:
         """Return which discrete values the event holds; or does not, if it holds unseen ones."""
         inside = tried.event.happened(ratios.ratios) > 0
+        # The shorter list of values is the one to read; a tie goes to the values that are
+        # plainer to say.
         flipped = bool(inside.sum() > (~inside).sum())
         if not flipped and inside.sum() == (~inside).sum():
             plain, other = (
@@ -178,6 +180,7 @@ class Words:
         pair, seed, asked = self.drawer.pair, self.drawer.seed, set(codes) - _SPECIAL
         rngs = [default_rng(stream(seed, "witness: texts", side.value)) for side in Side]
         found, drawn = dict[float, tuple[str, str]](), 0
+        # A value that was rare may not come again, and calls of somebody's code take time.
         while asked - set(found) and drawn < max(_AT_ONCE, 2 * len(self.fresh[0])):
             datasets = [pair.on(side) for side in Side]
             found |= self.drawer.mechanism.texts(datasets, _AT_ONCE, rngs, sorted(asked))
@@ -189,6 +192,7 @@ class Words:
         if known is None:
             return "something else is there"
         told = {path: what.split(" ")[0] for path, what in ast.literal_eval(known[1])}
+        # A new key also changes the list of keys and its length, which say less than the key.
         told = {path: what for path, what in told.items() if path not in _FOLLOWS} or told
         said = [f"{path_of(self._column(path))} {_RESTS[what]}" for path, what in told.items()]
         more = f" and {len(said) - 3} more" if len(said) > 3 else ""

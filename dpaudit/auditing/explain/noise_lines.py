@@ -55,6 +55,8 @@ def _find_noise_lines_in_worker(mechanism: Isolated, datasets: Sequence[Any]) ->
     """Return the lines, seen by a worker of the mechanism; none where that fails."""
     try:
         found: Sequence[_Plain] = mechanism.crew.call(_lines_of, *mechanism.made, datasets)
+    # The lines are an explanation beside a verdict that stands; a failure here must not undo
+    # it.
     except (MechanismError, WorkerEnded, CodeFailed, DrawTimeout):
         return []
     return found
@@ -72,5 +74,6 @@ def _lines_of(
 def _in_document(file: str, line: int, function: str, text: str, moved: bool) -> CodeLine:
     """Return a line as a report has it; what a worker says is taken for text."""
     words = [one_line(str(one)[:_LONGEST]) for one in (file, function, text)]
+    # `is True`, because what crosses the border of a process may be any object.
     fault = faults.SCALE_FROM_DATA if moved is True else None
     return CodeLine(file=words[0], line=int(line), function=words[1], text=words[2], fault=fault)

@@ -93,6 +93,7 @@ def resolve_case_layout(
     mechanism: Any = case.mechanism
     first, few = None, by_looks
     trials = _WORTH * _LEAST
+    # The pace of single calls decides how many outputs of slow code are looked at for a layout.
     if mechanism.one_a_call:
         datasets = [one.pair.on(side) for one in cases for side in Side]
         first = first_outputs(mechanism, datasets, seed, executor)
@@ -122,6 +123,8 @@ def _is_changed(case: PrivacyCase, seed: int) -> bool:
     """Return whether calls change the instance that is called, as each process sees it."""
     mechanism = case.mechanism
     datasets = [case.pair.on(side) for side in Side]
+    # Streams of their own: the outputs that the audit counts must not depend on calls made
+    # here.
     rngs = [default_rng(stream(seed, "changes", str(n))) for n in range(len(datasets))]
     with add_mechanism_name(name_of(mechanism)):
         if isinstance(mechanism, Isolated):
@@ -189,6 +192,7 @@ def remove_output_parts(
     With an executor, who draws what is slow, no more outputs are looked at than the layout needs:
     none where it has parts, else so many of each dataset.
     """
+    # Exactly these paths: as a pattern, a path would take others along that begin alike.
     leave = [f"{EXACTLY}{path}" for path in paths]
     mechanism: Any = case.mechanism
     known: Layout | None = mechanism.layout
@@ -238,6 +242,7 @@ def _make_layout_factory(
         found: Mechanism[Any] = observed.having(layout)
         return found
 
+    # One mechanism for each process, and not one for each call: making it may load a model.
     return cache(make_elsewhere)
 
 

@@ -64,6 +64,7 @@ def format_output_value(value: float) -> str:
 def _is_told(value: float, side: Array) -> bool:
     """Return whether a threshold may tell a value that a side has again and again."""
     values, counts = np.unique(side, return_counts=True)
+    # A threshold next to one of few values gives that value away.
     if len(values) < _LEAST or counts.max() > _MOST * len(side):
         return True
     if (values == np.round(values)).all() and np.diff(values).max() <= math.sqrt(len(side)):
@@ -75,6 +76,8 @@ def _is_told(value: float, side: Array) -> bool:
 
 def _format_between_outputs(value: float, ordered: Array) -> str:
     """Return a number with the fewest digits that lie between outputs some places away."""
+    # About the statistical error of a quantile's rank, in places: digits that tell nearer
+    # outputs apart would be those of single outputs.
     places = max(_PLACES, math.isqrt(len(ordered)))
     above = int(np.searchsorted(ordered, value))
     low = ordered[max(0, above - places)]

@@ -94,14 +94,18 @@ def of(
         return None
     runs = max(_LEAST, min(runs, _BYTES // (8 * len(layout.columns))))
     trials = runs if trials is None else trials
+    # An event that is counted on the outputs on which it was chosen would look better than it
+    # is.
     on = [drawer.outputs(side, runs, "witness: choosing") for side in Side]
     features = Features.of(layout, *on)
     fresh = [features(drawer.outputs(side, runs, "witness: counting")) for side in Side]
     found = list(_count_tried_events(layout, [features(one) for one in on], fresh, case, alpha))
     if not found:
         return None
+    # Of several parts none certifies anything: to name one of them would be a guess.
     if not any(one.lower > 0 for one in found) and len({one.path for one in layout.columns}) > 1:
         return None
+    # The search stops at the first that refutes, which is of the fewest parts.
     best = found[-1] if found[-1].refutes else max(found, key=lambda one: one.lower)
     words = Words(layout, features, drawer, fresh, _USUALLY * runs)
     event, best = _choose_plain_event(best, words, case, runs, alpha)
@@ -119,6 +123,8 @@ def _count_tried_events(
     for tried in make_event_attempts(layout, on[0], on[1], case.at_delta):
         on_p, on_q = (tried.event.hits(tried.score(side)) for side in fresh)
         favoured, other = (on_p, on_q) if tried.event.above else (on_q, on_p)
+        # An equal share for every attempt that there may be, so that stopping early spends no
+        # more.
         runs, share = len(fresh[0]), alpha / ATTEMPTS
         lower = joint_lower_bound(favoured, other, runs, runs, delta=case.at_delta, alpha=share)
         refutes = _in_currency(case, lower) > claimed
@@ -166,6 +172,7 @@ def make_event_attempts(
     tried = [
         FeatureEvent(one, (one.column,), choose_event(one(on_p), one(on_q), delta)) for one in parts
     ]
+    # Among parts that promise about the same, the plainest to say is the best explanation.
     most = (1 - _ALIKE) * max(one.event.promised for one in tried)
     alike = [one for one in tried if one.event.promised >= most]
     yield min(alike, key=lambda one: plainness_of(layout.columns[one.columns[0]], one.score))
@@ -188,6 +195,8 @@ class _Together:
     def of(cls, columns: list[int], on_p: Array, on_q: Array) -> _Together:
         p, q = (np.clip(side[:, columns], -_LARGE, _LARGE) for side in (on_p, on_q))
         within = np.atleast_2d(np.cov(p, rowvar=False) + np.cov(q, rowvar=False))
+        # Parts that follow from one another make the matrix singular; the smallest number is
+        # for parts that do not vary at all.
         ridge = 1e-9 * np.trace(within) / len(columns) + 1e-300
         weights = np.linalg.lstsq(
             within + ridge * np.eye(len(columns)), p.mean(axis=0) - q.mean(axis=0), rcond=None
@@ -211,6 +220,7 @@ def _choose_plain_event(
     if not flipped:
         return event, best
     on_p, on_q = (runs - hits for hits in best.hits)
+    # The complement is favoured by the other side.
     counts = (on_q, on_p) if best.tried.event.above else (on_p, on_q)
     again = joint_lower_bound(*counts, runs, runs, delta=case.at_delta, alpha=alpha / ATTEMPTS)
     return event, replace(best, hits=(on_p, on_q), lower=min(best.lower, again))
@@ -300,6 +310,7 @@ def _estimate_witness_runs(result: Result, case: PrivacyCase, alpha: float) -> i
     runs, claimed = _USUAL, _get_claimed_number(case)
     while counts is not None and runs < result.trials:
         favoured, other, of = counts
+        # Rounded against the bound: with fewer runs, counts are not as good as their shares.
         hits, others = math.floor(favoured / of * runs), math.ceil(other / of * runs)
         share = alpha / ATTEMPTS
         lower = joint_lower_bound(hits, others, runs, runs, delta=case.at_delta, alpha=share)

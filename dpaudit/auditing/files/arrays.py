@@ -69,10 +69,13 @@ def _read_bounded_array(path: Path, name: str, file: Any, held: int) -> Any:
     if held > MOST:
         size = f"{held / 2**20:,.0f} MiB"
         raise DataError(f"{path}: {name} takes {size}, at most {MOST / 2**20:,.0f} MiB are read")
+    # numpy would ask for as much memory as the header says, before it finds that the file is
+    # shorter.
     stated = _read_header_size(file)
     if stated > held:
         raise DataError(f"{path}: {name} says that it takes {stated:,} bytes, and has {held:,}")
     file.seek(0)
+    # A pickle runs code of whoever wrote the file.
     return npy.read_array(file, allow_pickle=False)
 
 
@@ -82,6 +85,7 @@ def _read_header_size(file: BinaryIO) -> int:
     if read is None:
         raise ValueError("of a version that numbers never need")
     shape, _, dtype = read(file)
+    # Two negative sides have a positive product, which would pass for a size.
     if any(side < 0 for side in shape):
         raise ValueError("a side below 0")
     return math.prod(shape) * dtype.itemsize

@@ -45,6 +45,8 @@ def read_attack_table(path: Path) -> tuple[AttackRow, ...]:
     rows = lines[1:]
     if all(name in names for name in COLUMNS):
         found = [
+            # Short rows miss cells, which are refused by name; long ones have cells without a
+            # name.
             _parse_named_attack_row(path, line, dict(zip(names, cells, strict=False)))
             for line, cells in rows
         ]
@@ -60,6 +62,7 @@ def read_attack_table(path: Path) -> tuple[AttackRow, ...]:
 
 def _read_attack_cells(path: Path) -> list[tuple[int, list[str]]]:
     try:
+        # Spreadsheets write a mark in front of UTF-8, which would be part of the first name.
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or 'damaged'})") from None
@@ -90,6 +93,7 @@ def _two_by_two(path: Path, rows: Sequence[tuple[int, list[str]]]) -> AttackRow:
 
 
 def _parse_attack_count(path: Path, line: int, name: str, text: str) -> int:
+    # int() also takes signs, underscores and digits of other scripts.
     if not text.isascii() or not text.isdigit():
         raise DataError(f"{path}: line {line}: {name}: got {shorten_repr(text)}, expected a count")
     return int(text)

@@ -72,6 +72,8 @@ def _read_score_csv(path: Path) -> Mapping[str, Any]:
             kept = {name: names.index(name) for name in (*_NEEDED, *_OPTIONAL) if name in names}
             found: dict[str, list[Any]] = {name: [] for name in kept}
             for row in filter(None, rows):
+                # While reading: a file of any length must not fill the memory before it is
+                # refused.
                 if len(found["score"]) == _MOST:
                     _require_few(path, _MOST + 1)
                 for name, place in kept.items():
@@ -115,10 +117,12 @@ def _read_score_parquet(path: Path) -> Mapping[str, Any]:
         _require_score_columns(path, schema.names)
         kept = [name for name in (*_NEEDED, *_OPTIONAL) if name in schema.names]
         _require_single(path, schema, kept)
+        # A dictionary keeps each different name once, however many rows repeat it.
         file = parquet.ParquetFile(path, read_dictionary=[one for one in kept if one == "group"])
         _require_few(path, file.metadata.num_rows)
         _require_small(path, file.metadata, kept)
         table = file.read(columns=kept)
+        # The metadata are the file's own claim; what was read is counted again.
         _require_few(path, table.num_rows)
         missing = [name for name in kept if table[name].null_count]
         if missing:
@@ -178,6 +182,7 @@ def _read_score_npz(path: Path) -> Mapping[str, Any]:
         found = read_arrays(path, (*_NEEDED, *_OPTIONAL))
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error):
         raise DataError(f"{path}: is no .npz file of numbers, expected {_EXPECTED}") from None
+    # zipfile and numpy raise these for damaged or encrypted members.
     except (AttributeError, TypeError, RuntimeError):  # as of a password
         raise DataError(f"{path}: is no .npz file of numbers, expected {_EXPECTED}") from None
     _require_score_columns(path, found)
