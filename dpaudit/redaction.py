@@ -228,7 +228,8 @@ def _to_canonical_bytes(value: Any) -> bytes:
     if isinstance(value, Set):
         return b"{" + b"".join(sorted(map(_to_canonical_bytes, value))) + b"}"
     if isinstance(value, Mapping):
-        value = [part for item in value.items() for part in item]
+        # Or a list of a dictionary's keys and values in turn would have its bytes.
+        return b"m" + _to_canonical_bytes(_flatten_items(value))
     if isinstance(value, list | tuple):
         return b"[" + b"".join(map(_to_canonical_bytes, value)) + b"]"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -237,11 +238,15 @@ def _to_canonical_bytes(value: Any) -> bytes:
     held = getattr(value, "__dict__", None)
     kind = b"o" + type(value).__qualname__.encode()
     if held and not callable(value):
-        return kind + _to_canonical_bytes(held)
+        return kind + _to_canonical_bytes(_flatten_items(held))
     written = repr(value)
     # An address is another one in each process, so that equal objects would get different
     # hashes.
     return kind if " at 0x" in written else kind + written.encode("utf-8", "surrogatepass")
+
+
+def _flatten_items(value: Mapping[Any, Any]) -> list[Any]:
+    return [part for item in value.items() for part in item]
 
 
 def _holds_an_array(value: object) -> bool:
