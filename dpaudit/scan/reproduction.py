@@ -3,7 +3,8 @@
 The pair and the setting of a finding are made smaller and rounder as long as an event that one line
 of Python can ask for still refutes the claim; the claim follows the setting. What is shipped was
 run: in the package's own environment, without dpaudit, and the counts that it printed refute the
-claim by themselves, at `CONFIDENCE`. A script that does not show the finding again is not shipped.
+claim by themselves, at `CONFIDENCE` of all the scripts that may be tried. A script that does not
+show the finding again is not shipped.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ _LOOKS = (40, 400, 4000, 20_000)  # outputs that choose an event, until one is c
 _EACH = 4.0  # seconds for the outputs of one side of a look
 _EACH_SHARE = 0.1  # of the time that is left, where that is less
 _LONGEST = 120.0  # seconds that a script may run
-_TRIES = 2
+_TRIES = 2  # numbers of runs for each of the smaller case and the first
+_TESTS = 2 * _TRIES  # of the counts of scripts, which share the error probability
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -376,7 +378,7 @@ def _find_refuting_script(
         counts = None if printed is None else counts_of(printed)
         if printed is None or counts is None:
             return None
-        if is_guarantee_refuted(*counts, case.guarantee, 1 - CONFIDENCE):
+        if is_guarantee_refuted(*counts, case.guarantee, (1 - CONFIDENCE) / _TESTS):
             return ScriptRun(
                 script=text,
                 printed=printed,

@@ -141,7 +141,15 @@ def test_what_a_script_printed_has_to_refute_at_the_confidence_of_reproductions(
     found = shipped(ran, said(0, 100))
     assert (found.hits, found.runs) == ((0, 100), (100, 100))
     assert (found.printed, found.claimed) == (said(0, 100), "epsilon = 1")
-    assert ran.alphas == [pytest.approx(1 - CONFIDENCE)] == [pytest.approx(0.001)]
+    assert ran.alphas == [pytest.approx(0.001 / 4)]
+
+
+def test_all_scripts_that_may_be_tried_share_the_error_probability(ran):
+    """Two numbers of runs of the smaller case, and two of the first."""
+    assert shipped(ran, said(30, 60), said(30, 60)) is None
+    assert shipped(ran, said(30, 60), said(30, 60)) is None
+    assert len(ran.alphas) == 4
+    assert sum(ran.alphas) <= (1 - CONFIDENCE) * (1 + 1e-9)
 
 
 def test_counts_that_do_not_refute_are_shipped_by_nobody_and_tried_once_more(ran):
