@@ -123,6 +123,7 @@ def _decode_text(path: Path, held: bytes) -> tuple[str, tuple[str, ...]]:
         if held.startswith(mark):
             said = "UTF-16" if encoding == "utf-16" else "a byte-order mark"
             return _as_text(path, held, encoding), (said,)
+    # UTF-16 without a mark: every other byte of plain letters is 0.
     if len(held) > 1 and not held[1] and held[0]:
         return _as_text(path, held, "utf-16-le"), ("UTF-16",)
     if len(held) > 1 and not held[0] and held[1]:
@@ -132,6 +133,8 @@ def _decode_text(path: Path, held: bytes) -> tuple[str, tuple[str, ...]]:
     try:
         return held.decode("utf-8"), ()
     except UnicodeDecodeError:
+        # What older spreadsheets write; its digits and marks are those of ASCII, so no number
+        # changes.
         return _as_text(path, held, "cp1252"), ("Windows-1252",)
 
 
@@ -199,6 +202,8 @@ def _read_column_npz(path: Path, held: bytes) -> ColumnFile:
         for name, one in arrays.items()
         if one.ndim and one.size
     )
+    # Arrays of one length may be columns of one dataset or the outputs of several; both
+    # readings are kept until the caller says which.
     if len(lengths) == 1 and all(one.ndim == 1 for one in arrays.values()):
         columns = tuple(_make_checked_column(path, name, one) for name, one in arrays.items())
         return ColumnFile(path, columns, parts=parts)
@@ -271,6 +276,8 @@ def _parse_json_lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _of_json(path: Path, given: Any) -> tuple[CsvColumn, ...]:
+    # A single name around a list, such as {"outputs": [...]}, says nothing that the list does
+    # not.
     if isinstance(given, dict) and len(given) == 1:
         (given,) = given.values()
     if isinstance(given, dict):

@@ -132,7 +132,9 @@ def _split_delimited_text(path: Path, text: str) -> _Rows:
 
 def _find_cell_delimiter(lines: Sequence[str]) -> str:
     """Return what parts the cells: what stands in every line, below a first that may be short."""
+    # The first line may be a header, with fewer marks than the lines below.
     sample = lines[1:1000] or lines
+    # Semicolons come before commas: where a file has both, commas are decimal ones.
     for one in _BETWEEN:
         counts = {len(next(csv.reader([line], delimiter=one), [])) for line in sample}
         if min(counts) > 1:
@@ -202,6 +204,7 @@ def _split_header(found: _Rows) -> tuple[list[str], list[_Row]]:
     first, rest = found.rows[0], found.rows[1:]
     if not rest:
         return [], found.rows
+    # R writes row names without a name of their own.
     if len(rest[0].cells) - len(first.cells) == 1:
         return first.cells, rest
     kinds = [
@@ -211,6 +214,7 @@ def _split_header(found: _Rows) -> tuple[list[str], list[_Row]]:
     for (number, below), cell in zip(kinds, first.cells, strict=True):
         if not number and cell.lower() not in _NEITHER and any(map(_is_number, below)):
             return first.cells, rest
+        # pandas leaves the name of an index empty.
         if not cell and below and all(below):
             return first.cells, rest
     of_texts = all(not number for number, _ in kinds)
@@ -233,6 +237,7 @@ def _with_points(cell: str) -> str:
     """Return a number as Python writes it, whichever mark parts its fraction or its thousands."""
     if "," not in cell:
         return cell
+    # The last mark parts the fraction; those before it part thousands.
     last = max(cell.rfind(","), cell.rfind("."))
     whole = cell[:last].replace(",", "").replace(".", "")
     return f"{whole}.{cell[last + 1 :]}"
@@ -268,6 +273,7 @@ def _parse_delimited_column(
         values = np.array(plain, dtype=np.float64)
     except ValueError:
         raise _no_number(path, body, cells) from None
+    # Python reads 1_000 as a number, and hardly anybody means it in a file.
     if not np.isfinite(values).all() or any("_" in cell for cell in cells):
         raise _no_number(path, body, cells)
     return _Read(CsvColumn(name, values), commas and not any(_THOUSANDS.search(c) for c in cells))

@@ -90,6 +90,7 @@ def _find_column_separator(file: Path) -> str:
         first = next(lines, "")
     fields = {one: len(next(csv.reader([first], delimiter=one), [])) for one in _SEPARATORS}
     several = [one for one, count in fields.items() if count > 1]
+    # A guess would change numbers without a word.
     if len(several) > 1:
         names = " or ".join(map(repr, several))
         raise DataError(f"{file}: columns are separated by {names}, expected one of them alone")

@@ -147,9 +147,12 @@ def parse_specified_records(name: str, given: Any, path: Path) -> Any:
         raise InvalidArgument(name, None, f"records, a .npy or .csv file, a pair or a domain{made}")
     if isinstance(given, str):
         return records_from(path.resolve().parent / given)
+    # Texts and tables are records as they are, and no numbers to be converted.
     if isinstance(given, list) and _of_one_kind(given):
         return given
     try:
+        # As doubles, whatever TOML has: integers and decimals in one row are one kind of
+        # record.
         return np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InvalidArgument(

@@ -137,6 +137,7 @@ def _parse_audit_table(table: Any, path: Path) -> Specification:
         given = sorted(table) if isinstance(table, dict) else convert_stray_argument(table)
         expected = f"either a claim or a mechanism, as one of {', '.join(subjects)}, outputs"
         raise InvalidArgument(f"audit in {path}", given, expected)
+    # Files use the names of the options, the settings those of the Python interface.
     table = {_IN_FILES.get(name, name): one for name, one in table.items()}
     if {"attack", "distinguisher"} <= table.keys():
         expected = "the distinguisher alone: attack is its older name"
@@ -163,6 +164,8 @@ def settings_of(specification: ClaimAudit | MechanismAudit, overrides: dict[str,
     if isinstance(specification, MechanismAudit):
         merged.setdefault("delta", 0.0)  # a claim that names none has none
     for name, value in overrides.items():
+        # Parameters are overridden one by one, so that an option changes one and keeps the
+        # others.
         merged[name] = merged.get(name, {}) | value if isinstance(value, dict) else value
     return Settings(**merged)
 
@@ -177,6 +180,8 @@ def prepare_mechanism_audit(
     """Return the audit of a mechanism of the user's own, whose module may lie beside the file."""
     folder = path.resolve().parent
     with importable(folder):
+        # A worker starts without the modules of this process, so only their files can hide one
+        # there.
         loaded = sys.modules if isolation.in_process else {}
         require_reachable(specification.references, folder, loaded)
         reading = specification.reading
@@ -313,6 +318,8 @@ def _find_specified_pairs(
         seed=settings.seed,
         claimed=specification.claimed(path) or ApproximateDP(settings.epsilon, settings.delta),
     )
+    # A search whose length depends on the machine's speed is written down by its calls, or
+    # nobody could repeat it.
     again = plan.with_search(found.calls) if found.by_pace else plan
     return found.candidates, found.as_found, again
 

@@ -136,6 +136,8 @@ class BaselineEntry:
         elif self.until is not None and today > self.until:
             state = "expired"
         else:
+            # The file holds a decimal, and the bound may differ from it by rounding on another
+            # machine.
             limit = self.up_to + RELATIVE_ROUNDING * abs(self.up_to)
             state = "accepted" if self._lower_now(result) <= limit else "worse"
         return self.as_acceptance(result, state)
@@ -157,13 +159,18 @@ class BaselineEntry:
         """Return what is certified now, at the confidence of then where the counts are known."""
         event = result.carrying_event
         then = None if self.confidence is None else error_probability(self.confidence)
+        # Only where an event carries the bound do its counts determine it at another error
+        # probability.
         if event is None or then is None or then >= event.alpha or event.epsilon != result.lower:
             return result.lower
         (hits, other_hits), (runs, other_runs) = event.hits, event.runs
         counts = hits, other_hits, runs, other_runs
+        # The favoured side is the one with the larger share, in integers, so without rounding.
         if hits * other_runs < other_hits * runs:
             counts = other_hits, hits, other_runs, runs
         found = joint_lower_bound(*counts, delta=event.delta, alpha=then, order=event.order)
+        # A smaller error probability certifies less; more than is certified now is never
+        # compared.
         return min(result.lower, max(0.0, found))
 
 
@@ -244,6 +251,8 @@ class Baseline:
 
     def _acceptance(self, result: Result, subject: BaselineSubject) -> Acceptance | None:
         of_audit = [one for one in self.entries if one.subject.audit == subject.audit]
+        # If a claim was changed, its entry no longer matches; the nearest one shows what has
+        # changed.
         nearest = min(of_audit, key=lambda one: len(one.subject.differences(subject)), default=None)
         if nearest is None:
             return None
@@ -264,6 +273,7 @@ class Baseline:
             until=consent.until,
         )
         with _lock_folder(self.path):
+            # Read again under the lock: another process may have accepted something since.
             present = _read_baseline_entries(self.path, may_be_missing=True)
             others = [one for one in present if one.subject != subject]
             self.entries = tuple(sorted([*others, made], key=_get_entry_sort_key))
@@ -312,6 +322,7 @@ def _round_up_to_three_digits(value: float) -> float:
     if not math.isfinite(value):
         return value
     shown = float(Context(prec=3, rounding=ROUND_CEILING).create_decimal(repr(value)))
+    # float() of the decimal may be rounded to just below the value.
     return max(shown, value)
 
 
@@ -338,6 +349,8 @@ def _get_entry_sort_key(entry: BaselineEntry) -> tuple[str, ...]:
 def _lock_folder(path: Path) -> Iterator[None]:
     """Let one process at a time change the files of a folder."""
     try:
+        # The folder and not the file: the file is replaced when it is written, and a lock on
+        # the old one would keep nobody out.
         folder = os.open(path.resolve().parent, os.O_RDONLY)
     except OSError as error:
         raise DataError(f"{one_line(str(path))}: cannot be written ({error.strerror})") from None
@@ -418,6 +431,7 @@ def _require_entry_value(where: str, name: str, value: object) -> None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if name in _NUMBERS and (not is_number or math.isnan(float(str(value)))):
         raise InvalidArgument(where, value, "a number")
+    # datetime is a subclass of date, and a time of day has no place here.
     if name in _DAYS and type(value) is not datetime.date:
         raise InvalidArgument(where, str(value), "a day such as 2031-03-01, without quotes")
 

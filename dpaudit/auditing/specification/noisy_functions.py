@@ -73,15 +73,18 @@ def _is_own(path: Path) -> bool:
 def _find_noisy_functions(file: Path, folder: Path) -> Iterator[NoisyFunction]:
     try:
         tree = ast.parse(file.read_bytes() if file.stat().st_size <= _LARGEST else b"")
+    # A source of a newer Python, or a template, is no reason to stop.
     except (OSError, SyntaxError, ValueError, RecursionError):
         return
     parts = list(file.relative_to(folder).with_suffix("").parts)
+    # A folder src is where packages lie, and no part of their names.
     parts = parts[1:] if parts[0] == "src" and len(parts) > 1 else parts
     module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     for node in tree.body:
         if not isinstance(node, ast.FunctionDef) or node.name.startswith("_") or not module:
             continue
         names = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
+        # The first parameter is the data.
         takes = bool(_GENERATORS.intersection(names[1:]))
         if names and names[0] not in _GENERATORS and (takes or _is_drawing_noise(node)):
             yield NoisyFunction(f"{module}:{node.name}", node.lineno, takes)

@@ -174,6 +174,7 @@ class FirstFiles:
             One is there already, and nothing is written; or one cannot be written.
         """
         files = {self.folder / name: text for name, text in self.contents().items()}
+        # All are looked at before any is written, so that nothing is left half done.
         refuse_present(list(files))
         for file, text in files.items():
             write_files(file.parent, {file: text.encode("utf-8")})
@@ -238,6 +239,7 @@ def refuse_present(files: Sequence[Path]) -> None:
         One is there.
     """
     for file in files:
+        # exists() follows a link, and is false for one that leads nowhere.
         if file.exists() or file.is_symlink():
             cure = "nothing is written over: move it away, or name another folder by --into"
             raise DataError(f"{one_line(str(file))}: is there already, and {cure}")

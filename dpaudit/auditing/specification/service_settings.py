@@ -51,6 +51,8 @@ def headers_of(lines: str | Iterable[str]) -> dict[str, str]:
     for line in [lines] if isinstance(lines, str) else lines:
         name, colon, value = line.partition(":")
         if not colon or not name.strip() or not value.strip():
+            # The line is not shown, because it may be a secret that somebody wrote without its
+            # name.
             raise InvalidArgument("header", VerbatimText("one without a colon"), _EXPECTED)
         found[name.strip()] = value.strip()
     return found

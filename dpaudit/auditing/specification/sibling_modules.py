@@ -107,6 +107,7 @@ class _Beside:
         """Return the file that the name imports; None for what Python has without a file."""
         if name in self.loaded:
             return getattr(self.loaded[name], "__file__", None)
+        # importlib.util.find_spec would import the parents of a dotted name, and so run code.
         for finder in sys.meta_path:
             if (found := finder.find_spec(name, None)) is not None:
                 return found.origin if found.has_location else None

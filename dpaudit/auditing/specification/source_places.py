@@ -61,6 +61,7 @@ def _find_definition(
     node: ast.stmt | None = None
     for number, name in enumerate(names):
         node = _find_defining_statement(body, name)
+        # A relative import would need the package, which a file alone does not tell.
         if isinstance(node, ast.ImportFrom) and number == 0 and not node.level and node.module:
             original = next(one.name for one in node.names if (one.asname or one.name) == name)
             elsewhere = _find_definition(node.module, [original, *names[1:]], folders, left - 1)
