@@ -174,6 +174,8 @@ class HuntApart:
             if place not in known:
                 known.add(place)
                 self._look(place)
+        # If no two datasets were at any distance, the reason that the distance gave is the one
+        # to show.
         if not self.seen and self.refused is not None:
             raise self.refused
         if self.made is not None:
@@ -214,6 +216,8 @@ class HuntApart:
         try:
             return self.within.metric.apart(dataset, neighbour)
         except InvalidArgument as error:
+            # A distance of somebody's own that fails is a fault in it, which nobody should
+            # search around.
             if self.within.metric.is_own:
                 raise
             self.refused = error  # such as texts of two lengths, of which it counts places
@@ -245,6 +249,8 @@ class HuntApart:
         first = sorted((band[0] for band in bands.values()), key=lambda one: -one.rank)
         moved = self._best_moved([one for one in first if one.shown.kind == "movement"])
         first = [one for one in first if one in moved or one.shown.kind != "movement"]
+        # Where outputs alone told pairs apart, one wide and one narrow pair are kept: a few
+        # outputs do not tell which of the two is better.
         second = [
             next(other for other in bands[one.band] if other.width != one.width)
             for one in first
@@ -324,6 +330,7 @@ class _NumberPairs:
         farthest = self._between(low, high)
         unit = self.within.unit if self.within.unit < math.inf else farthest / 2
         found = [min(farthest, units * unit) for units in _UNITS]
+        # Several targets were cut to the farthest distance, so nearer ones take their place.
         if max(_UNITS) * unit > 2 * farthest:
             found += [farthest / 2, farthest / 4]
         return list(dict.fromkeys(one for one in found if one > 0))

@@ -55,6 +55,8 @@ def certifiable_loss(one: Array, other: Array) -> float:
 
 def loss_of_sets(here: Array, there: Array) -> float:
     """Return the loss that sets of items would certify, of logarithms of their probabilities."""
+    # Neyman and Pearson: the best sets are those of the items with the largest ratios. A stable
+    # order makes ties come out alike on every machine.
     order = np.argsort(here - there, kind="stable")
     return max(
         _estimate_largest_loss(here[order], there[order]),

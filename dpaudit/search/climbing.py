@@ -48,6 +48,7 @@ def climb_from_pair(
             if is_over():
                 break
             now = judge(step)
+            # A step that gains no more than rounding would be taken to and fro.
             if now.size > found.size * (1 + _MORE):
                 best, found, gained = step, now, True
     return best, found
@@ -102,6 +103,7 @@ def _generate_resized_pairs(space: PairSpace, at: UnitPair) -> Iterator[UnitPair
     rest = (*at.units[: at.place], *at.units[at.place + 1 :])
     for size in dict.fromkeys((len(at.units) - 1, len(at.units) + 1, low, high)):
         if low <= size <= high and size != len(at.units):
+            # The unit that differs stays, and the others are repeated or cut to the size.
             kept = (rest * math.ceil(size / max(1, len(rest))))[: size - 1] if rest else ()
             fill = (at.units[at.place],) * (size - 1 - len(kept))
             yield at._replace(units=(at.units[at.place], *kept, *fill), place=0)

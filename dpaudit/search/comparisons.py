@@ -32,6 +32,7 @@ _EACH = 2  # answers for each value and side
 # Probabilities are kept so far from 0 and 1, so that no logarithm is infinite.
 _RAREST = 1e-9
 _OF_MOVEMENT = 1e-3  # so that there is a way up where nothing can be certified yet
+# Always the same draws: two pairs are compared by their data, and not by the luck of a sample.
 _SEED = 0
 
 
@@ -132,6 +133,7 @@ def comparison_size(
     if not is_whole and not _has_limit(answers_of(run)):
         return None
     both = list(zip(answers_of(run), answers_of(other), strict=False))
+    # Answers of other noise are other comparisons, and their centres have no common meaning.
     both = [(a, b) for a, b in both if a.weights.keys() == b.weights.keys() and _is_finite(a, b)]
     if not both:
         return None

@@ -58,6 +58,7 @@ def _walk_constants(value: Any, depth: int, seen: set[int], held: bool = True) -
         return
     # Objects may refer to one another in circles.
     seen.add(id(value))
+    # True and None decide branches, and are no values of a record to try.
     if isinstance(value, bool) or value is None:
         return
     if isinstance(value, _KINDS):
@@ -154,6 +155,8 @@ def _of_function(
         names.update(code.co_names)
         for one in code.co_consts:
             if not isinstance(one, types.CodeType) and one != function.__doc__:
+                # A new set: constants of code are shared by the interpreter, so an identity may
+                # have been met in another function.
                 yield from _walk_constants(one, depth + 1, set())
     given = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
     cells = tuple(_get_bound_content(cell) for cell in function.__closure__ or ())

@@ -114,8 +114,12 @@ def find_edited_neighbours(
     space = space_of(domain_around(dataset, relation, bounds=bounds, missing=nan), relation)
     found, seen, count = list[Candidate](), set[Any](), len(space.starts[0])
     for edit in generate_edits(space, rng):
+        # An added record makes the pair's first dataset the larger one, which is then the
+        # edited one.
         grew = len(edit.place.units) > count
         key = value_key(edit.place.units if grew else edit.place.neighbour)
+        # Numbers beyond those of the dataset are left out here: nobody said that they may
+        # occur.
         if key in seen or edit.given == "beyond":
             continue
         seen.add(key)

@@ -128,6 +128,8 @@ def search_pairs(
     """
     rng = default_rng(seed)
     read = function if code is None else code
+    # A generator of its own: how many draws a domain takes must not change the pairs that are
+    # made.
     made = domain.made(default_rng(seed))
     known = {"constants": constants_of(read), "written": constants_of(read, written=True)}
     space = space_of(made, relation, dataset=dataset, **known)
@@ -222,6 +224,8 @@ class Hunt:
         except (TypeError, ValueError, OverflowError):
             return NOTHING  # no such record can stand in such a dataset
         if known not in self.first:
+            # The oldest goes: pairs of a dataset are looked at one after the other, so it is
+            # hardly asked for again.
             if len(self.first) == _REMEMBERED:
                 self.first.pop(next(iter(self.first)))
             self.first[known] = self.shows.first(dataset)
@@ -261,6 +265,7 @@ class Hunt:
 
     def _begin(self) -> None:
         """Look for invariants on a dataset of different records, and on the first one."""
+        # Equal records can hide a combination, or make one that other datasets have not.
         for units in (*making.generate_varied_dataset(self.space), *self.space.starts[:1]):
             with suppress(TypeError, ValueError, OverflowError):
                 self.shows.look_for_invariants(self.space.layout.build(units), _COMPARED)
@@ -312,6 +317,8 @@ class Hunt:
         """Return pairs of fewer and simpler records that show as much, each for its share."""
         found = list[tuple[PairSignal, UnitPair]]()
         for left, (shown, place) in zip(range(len(kept), 0, -1), kept, strict=True):
+            # What is left is divided anew each time, so that a pair that needs little leaves
+            # more to the next.
             most = self.shows.runs + max(0, self.shows.most - self.shows.runs) // left
             smaller = place
             if not self.shows.is_blind and key_of(place) not in self.edits:  # which have words

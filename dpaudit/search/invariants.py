@@ -28,6 +28,8 @@ _LAST_BITS = 64 * float(np.finfo(np.float64).eps)
 # Spreads of rounding that a combination has.
 _LOOSE = 2.5  # as a root mean square
 _FAR = 6.0  # at its end
+# Weights of a twelfth cover halves, thirds, quarters and sixths, such as averages of few parts
+# have.
 _DENOMINATOR = 12
 _PRECISION = 1e-3
 _LEAST = 1e-9  # of a weight that counts
@@ -132,6 +134,8 @@ def _estimate_part_rounding(parts: Array) -> Array:
     """Return the standard deviation that rounding gives each part, shape ``(d,)``."""
     last_bits = _LAST_BITS * float(np.abs(parts).max())
     steps = np.array([_find_decimal_step(part) for part in parts.T])
+    # A rounding error is uniform over one step, of which the standard deviation is step /
+    # sqrt(12).
     return np.asarray(np.hypot(steps / 12**0.5, last_bits))
 
 

@@ -88,12 +88,14 @@ def _find_common_step(numbers: Array) -> float:
         return 0.0
     apart = np.unique(np.abs(numbers[1:] - numbers[0]))
     unsure = _LAST_BITS * float(np.abs(numbers).max())
+    # Differences within the last bits would make a step of rounding errors.
     apart = apart[apart > unsure]
     if not len(apart):
         return 0.0
     found, largest = 0.0, float(apart[-1])
     for one in apart.tolist():
         found = _common_divisor(one, found, unsure)
+    # Any two numbers have some common divisor near the precision of doubles.
     if found < max(_FINEST * largest, _CLEAR * unsure):
         return 0.0
     # The largest difference tells the step with the smallest relative error.

@@ -32,6 +32,8 @@ def make_search_units(space: PairSpace, rng: Generator) -> list[Unit]:
     found = dict[Any, Unit]()
     random = (_draw_special_record(space, rng) for _ in range(_RANDOM))
     for record in chain(_generate_special_records(space), _odd_records(space), random):
+        # A user with one record and one with as many as allowed: contributions are clipped
+        # between the two.
         for count in dict.fromkeys((1, space.most_of_unit)):
             unit = (space.record(record),) * count
             found.setdefault(value_key(unit), unit)
@@ -243,6 +245,8 @@ def generate_pair_places(
 
 def _find_odd_unit(dataset: tuple[Unit, ...]) -> list[int]:
     """Return the place of the unit that others hold in the fewest places, if it is one alone."""
+    # By identity: datasets are made by repeating one object, and comparing records may be slow
+    # or undefined for NaN.
     often = Counter(map(id, dataset))
     return [place for place, unit in enumerate(dataset) if often[id(unit)] == 1 < len(often)][:1]
 

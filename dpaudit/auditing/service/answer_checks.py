@@ -59,6 +59,8 @@ def find_unvarying_service(drawer: Drawer) -> MeasurementEvidence | None:
     service = outside_of(drawer.mechanism)
     if not isinstance(service, Service):
         return None
+    # A glance is enough for most services; only where a few answers are alike are more of them
+    # asked for.
     for count in (_GLANCE, _MOST):
         sides = drawer.paired(count, f"whether answers vary, {count}").scores
         if find_repetition(sides).pattern != "same":
@@ -117,6 +119,8 @@ def add_answer_checks(
         return evidence
     service, checks, growing = asking.service, list[CheckOutcome](), list[str]()
     if _count_layout_columns(drawer.mechanism) != 1:
+        # A quarter of the trials at most, as every answer here is a request that certifies
+        # nothing.
         count = max(_LEAST, min(_MOST, trials // 4))
         drawn = drawer.paired(count, "answers that come back")
         checks, growing = [_of_repetition(drawn.scores, service)], _growing(drawer.mechanism, drawn)
@@ -131,6 +135,7 @@ def add_answer_checks(
         if one.name != _NAME
     ]
     refuted = evidence.lower > claimed and all(one.passed for one in (*ours, *checks, *others))
+    # Identical requests may have been answered by a cache, which a refutation must not rest on.
     if refuted and not service.is_fresh:
         checks += _with_nonces(drawer, service)
     contract = (*ours, *checks, *others)
@@ -148,6 +153,8 @@ def _growing(mechanism: Any, drawn: Certifying) -> list[str]:
     """Return the names of parts that only grow, or only fall, from answer to answer."""
     layout = getattr(mechanism, "layout", None)
     rows = [one.reshape(len(one), -1) for one in drawn.scores]
+    # A counter grows within the requests of one process; between processes, their order is
+    # unknown.
     owners = [one.processes for one in drawn.outputs]
     runs = [row[of == one] for row, of in zip(rows, owners, strict=True) for one in np.unique(of)]
     columns = [] if layout is None else [layout.columns[n] for n in drifts_in(runs, apart=True)]

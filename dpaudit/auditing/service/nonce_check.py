@@ -40,6 +40,7 @@ def measure_nonce_effect(drawer: Drawer, service: Service) -> tuple[float, str] 
             after = other.paired(_COUNT, f"answers with nonces, {len(places)}").scores
         except MechanismError:  # it takes no such request
             continue
+        # Bonferroni: the smaller of two p-values, one for each dataset.
         return min(1.0, 2 * min(map(of_one_law, before, after))), ", ".join(places)
     return None
 
@@ -92,6 +93,8 @@ def of_one_law(some: Array, others: Array) -> float:
 def _of_part(one: Array, other: Array) -> float:
     values, which = np.unique(np.concatenate([one, other]), return_inverse=True)
     counts = np.array([np.bincount(w, minlength=len(values)) for w in np.split(which, [len(one)])])
+    # The chi-squared law holds only for cells that expect several answers; rare values share
+    # one cell.
     common = counts.sum(axis=0) >= _COMMON
     table = np.column_stack([counts[:, common], counts[:, ~common].sum(axis=1)])
     table = table[:, table.sum(axis=0) >= _COMMON]
