@@ -1,4 +1,4 @@
-"""Which files are of installed packages, wherever these stand: in an environment or on a path.
+"""Files of installed packages, in an environment or anywhere on a path.
 
 A folder on ``PYTHONPATH`` may hold packages that were installed there (``pip install --target``) or
 somebody's own project. Only what was installed has a ``RECORD`` of its files beside it; whose

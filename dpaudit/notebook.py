@@ -1,4 +1,4 @@
-"""What a notebook shows: pieces of HTML without script, and a bar while something is computed.
+"""The display of a notebook: pieces of HTML without script, and a bar for long computations.
 
 A piece takes its colours from the page, has a caption and headed columns for who hears it read, and
 refers to nothing outside of it. IPython is never imported here: who runs inside a notebook has it.

@@ -362,12 +362,12 @@ class Matrix:
 
     @property
     def rows(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         return int(self.inner.nrows())
 
     @property
     def cols(self) -> int:
-        """How many columns."""
+        """The number of columns."""
         return int(self.inner.ncols())
 
     @property

@@ -53,7 +53,7 @@ class ConsensusProcess(Protocol):
 
     @property
     def loss(self) -> SmoothLoss:
-        """Of the margin of a record."""
+        """The loss of the margin of a record."""
         ...
 
     @property

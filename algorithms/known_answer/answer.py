@@ -47,7 +47,7 @@ class KnownMechanism(Protocol):
 
     @property
     def claimed_epsilon(self) -> float:
-        """What its source claims."""
+        """The claim of the source."""
         ...
 
     @property
@@ -211,7 +211,7 @@ class OnGrid:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What the source claims."""
+        """The claim of the source."""
         return self.exact.claimed_epsilon
 
     @property

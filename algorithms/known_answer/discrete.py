@@ -44,7 +44,7 @@ class RandomisedResponse:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What the source claims."""
+        """The claim of the source."""
         return self.epsilon
 
     @property
@@ -112,7 +112,7 @@ class TruncatedGeometric:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What the source claims."""
+        """The claim of the source."""
         return self.epsilon
 
     @property
@@ -203,7 +203,7 @@ class Rappor:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What the source claims."""
+        """The claim of the source."""
         low, high = self.rates
         return self.hashes * math.log(high * (1 - low) / (low * (1 - high)))
 

@@ -61,12 +61,12 @@ class Gaussian:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What the source claims."""
+        """The claim of the source."""
         return self.epsilon
 
     @property
     def true_epsilon(self) -> float:
-        """Where the exact profile is at delta."""
+        """The epsilon at which the exact profile is delta."""
         return gaussian.epsilon_at(1 / self.noise_scale, math.log(self.delta))
 
     @property
@@ -131,7 +131,7 @@ class SubsampledGaussian:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What amplification gives: ``log(1 + q (e^epsilon' - 1))``."""
+        """The epsilon after amplification: ``log(1 + q (e^epsilon' - 1))``."""
         full = gaussian.epsilon_at(1 / self.noise_scale, math.log(self.delta / self.ratio))
         return math.log1p(self.ratio * math.expm1(full))
 

@@ -55,7 +55,7 @@ class Laplace:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What the source claims."""
+        """The claim of the source."""
         return self.epsilon
 
     @property
@@ -112,7 +112,7 @@ class NoisyHistogram:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What the source claims."""
+        """The claim of the source."""
         return self.epsilon
 
     @property
@@ -288,7 +288,7 @@ class FloatingPointLaplace:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What real numbers would give."""
+        """The epsilon in real numbers."""
         return self.epsilon
 
     @property

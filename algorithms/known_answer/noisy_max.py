@@ -86,7 +86,7 @@ class ReportNoisyMax:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What the source claims, of 3 and 4 for the sake of detecting that it is false."""
+        """The claim of the source; for variants 3 and 4 one whose falsehood can be detected."""
         return self.epsilon
 
     @property

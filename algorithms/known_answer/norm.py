@@ -102,7 +102,7 @@ class ExponentialNorm:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What the source claims."""
+        """The claim of the source."""
         return self.epsilon
 
     @property

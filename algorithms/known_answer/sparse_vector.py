@@ -73,7 +73,7 @@ ABOVE = 1.0
 
 @dataclass(frozen=True)
 class Recipe:
-    """What tells the variants apart: rates as multiples of epsilon, and rules."""
+    """The differences of the variants: rates as multiples of epsilon, and rules."""
 
     threshold: float
     answer: float
@@ -156,7 +156,7 @@ class SparseVector:
 
     @property
     def claimed_epsilon(self) -> float:
-        """What the source claims."""
+        """The claim of the source."""
         return self.epsilon
 
     @property

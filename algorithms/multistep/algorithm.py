@@ -66,7 +66,7 @@ class StochasticProcess(Protocol[StateT]):
 
     @property
     def steps(self) -> int:
-        """How many releases one run makes."""
+        """The number of releases of one run."""
         ...
 
     def check(self, dataset: Dataset) -> None:
@@ -107,7 +107,7 @@ class StochasticInner(Generic[StateT]):
 
 @dataclass(frozen=True)
 class BroadcastView:
-    """What a neighbour in the graph sees: what is sent of the inner models, nothing else."""
+    """The view of a neighbour in the graph: messages of the inner models, nothing else."""
 
     inner: Mechanism[Dataset]
     inner_steps: int
@@ -136,7 +136,7 @@ class MultiStepState:
 
 @dataclass(frozen=True)
 class FinalView:
-    """What somebody sees who gets the final models, eq. (22), and nothing else."""
+    """The view of an observer who gets the final models, eq. (22), and nothing else."""
 
     inner: Mechanism[Dataset]
 

@@ -57,7 +57,7 @@ class _Chain:
 
 @dataclass(frozen=True)
 class AveragesState:
-    """What follows from past averages, and the map of the coming iteration.
+    """The terms of the coming iteration that follow from past averages, and its map.
 
     ``public`` is a dataset of zeros with the nodes and dimension of the audited ones.
     """

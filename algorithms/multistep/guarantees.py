@@ -1,4 +1,4 @@
-r"""What multi-step DP-ADMM and DP-ADMM 2019 release, beside Theorem 6 of Huang & Gong.
+r"""Releases of multi-step DP-ADMM and DP-ADMM 2019, beside Theorem 6 of Huang & Gong.
 
 Every noisy inner model is Gaussian given those before it, with a mean that one record moves by at
 most Lemma 5's ``s`` and a standard deviation of ``sigma s``. So ``t l`` steps are exactly

@@ -1,4 +1,4 @@
-r"""What multi-step DP-ADMM leaks to an observer from whom the inner models are hidden.
+r"""The leakage of multi-step DP-ADMM to an observer who does not see the inner models.
 
 One replaced record moves a node's gradient by at most ``Delta = 2 c_1 / m_i`` (Lemma 5). In units
 in which Delta is 1, the node's inner models are

@@ -1,4 +1,4 @@
-"""What multi-step DP-ADMM releases, to account for by name; defaults are the paper's setting.
+"""Releases of multi-step DP-ADMM, to account for by name; defaults are the paper's setting.
 
 Derivations and sources are in `dpaudit.algorithms.multistep.guarantees`, and of what observers
 learn who see no inner model in `dpaudit.algorithms.multistep.hidden_state` and

@@ -56,7 +56,7 @@ class Linearised(Protocol):
 
 
 class DatasetSizes(Protocol):
-    """What the weights depend on of a dataset, all of it public."""
+    """The public part of a dataset on which the weights depend."""
 
     @property
     def node_sizes(self) -> tuple[int, ...]:

@@ -65,7 +65,7 @@ from dpaudit.neighbours import REPLACE_COLUMN, Pair
 
 @dataclass(frozen=True)
 class SharingState:
-    """What the centre knows: a function of past messages and of the labels, which are public."""
+    """The centre's knowledge: a function of past messages and of the labels, which are public."""
 
     messages: Array
     prediction: Array
@@ -351,7 +351,7 @@ class SharingADMM:
 
 @dataclass(frozen=True)
 class MessageView:
-    """What the centre sees: every party's message. Without a law: see the module `noise`."""
+    """The view of the centre: every party's message. Without a law: see the module `noise`."""
 
     algorithm: SharingADMM
 

@@ -35,7 +35,7 @@ _MOST_PASSES = 300  # passes at most
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarProblem:
-    """What all entries share.
+    """The common part of all entries.
 
     Parameters
     ----------

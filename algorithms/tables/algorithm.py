@@ -82,7 +82,7 @@ class TablesState:
 
 @dataclass(frozen=True)
 class ClientModelView:
-    """What somebody sees to whom all clients' models are released after every iteration."""
+    """The view of an observer who gets all clients' models after every iteration."""
 
     algorithm: TablesADMM
 
@@ -94,7 +94,7 @@ class ClientModelView:
 
 @dataclass(frozen=True)
 class ServerView:
-    """What the server sees: the predictions of every tuple of every table, each iteration.
+    """The view of the server: the predictions of every tuple of every table, each iteration.
 
     Formal guarantee for features: none. A prediction is the tuple times the model, without noise;
     with as many independent models as the tuple has entries, a linear system gives the tuple.

@@ -1,4 +1,4 @@
-r"""What a client does in ADMM over joined tables: the theta-update (eq. 38), exact or by SGD.
+r"""The client in ADMM over joined tables: the theta-update (eq. 38), exact or by SGD.
 
 | paper     | code                    | meaning                           | shape         |
 |-----------|-------------------------|-----------------------------------|---------------|

@@ -1,4 +1,4 @@
-r"""What private ADMM over joined tables releases, beside Theorems 1 and 2 of its appendix.
+r"""Releases of private ADMM over joined tables, beside Theorems 1 and 2 of its appendix.
 
 **Labels.** Each coordinate of an encoded label gets Laplace noise of scale
 ``b = deviation / sqrt(2)``, once. Another label moves two coordinates of a one-hot code by 1 each,

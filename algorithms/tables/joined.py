@@ -113,27 +113,27 @@ class JoinedTables:
 
     @property
     def tables(self) -> int:
-        """How many tables, ``M``."""
+        """The number of tables, ``M``."""
         return len(self.features)
 
     @property
     def rows(self) -> int:
-        """How many rows the join has, ``N``."""
+        """The number of rows of the join, ``N``."""
         return len(self.mappings[0])
 
     @property
     def tuples(self) -> tuple[int, ...]:
-        """How many tuples each table has, ``n_i``."""
+        """The number of tuples of each table, ``n_i``."""
         return tuple(len(table) for table in self.features)
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """How many columns each table has, ``d_i``."""
+        """The number of columns of each table, ``d_i``."""
         return tuple(table.shape[1] for table in self.features)
 
     @property
     def label_rows(self) -> Index:
-        """Which of the labels each row of the join has, shape ``(N,)``."""
+        """The index of each join row's label, shape ``(N,)``."""
         return self.mappings[self.label_table]
 
     def counts(self, table: int) -> Array:

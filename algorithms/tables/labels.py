@@ -74,7 +74,7 @@ class LabelRelease:
 
     @property
     def guarantee(self) -> PureDP:
-        """What Theorem 1 proves, under replace-label."""
+        """The guarantee that Theorem 1 proves, under replace-label."""
         return PureDP(self.epsilon)
 
     def sample(self, dataset: JoinedTables, trials: int, rng: Generator) -> Array:

@@ -53,7 +53,7 @@ class TablesProcess(Protocol):
 
     @property
     def iterations(self) -> int:
-        """How many times the server and the clients take turns."""
+        """The number of turns of the server and the clients."""
         ...
 
     @property
@@ -63,12 +63,12 @@ class TablesProcess(Protocol):
 
     @property
     def solver(self) -> Solver:
-        """How clients update."""
+        """The update of clients."""
         ...
 
     @property
     def label_epsilon(self) -> float | None:
-        """Of the noise on the labels; None without any."""
+        """The epsilon of the noise on the labels; None without noise."""
         ...
 
     def check(self, dataset: object) -> None:

@@ -1,4 +1,4 @@
-r"""What the server does in ADMM over joined tables: eq. (32), (33) and (36).
+r"""The server in ADMM over joined tables: eq. (32), (33) and (36).
 
 | paper    | code            | meaning                                           | shape         |
 |----------|-----------------|---------------------------------------------------|---------------|
@@ -24,7 +24,7 @@ from dpaudit.algorithms.tables.loss import CrossEntropy
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """What the server computes in one iteration: z, lambda, and Y for every client."""
+    """The results of the server in one iteration: z, lambda, and Y for every client."""
 
     auxiliary: Array
     dual: Array

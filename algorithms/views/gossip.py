@@ -128,7 +128,7 @@ class Gossip:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Of the standard normals of a run: ``(T or 1, n, d)``."""
+        """The shape of the standard normals of a run: ``(T or 1, n, d)``."""
         rounds = self.iterations if self.noise == "messages" else 1
         return rounds, self.graph.nodes, self.dimension
 

@@ -1,4 +1,4 @@
-"""What records contribute to a linear or squared loss: ``f'A f / 2 - b'f``.
+"""Contributions of records to a linear or squared loss: ``f'A f / 2 - b'f``.
 
 Of a node with B records and weight C, ``b = (C/B) sum_n y_n x_n`` and ``A = (C/B) sum_n x_n x_n'``.
 The squared loss of a record is ``(x'f - y)^2 / 2``, that is ``(1 - m)^2 / 2`` of its margin for

@@ -29,7 +29,7 @@ _SOURCE = "exact law of a linear view (dpaudit/affine/view.py)"
 
 
 class _Watched(Parameters):
-    """Whose data change, and who looks."""
+    """The owner of the data that change, and the observer."""
 
     kind_of_owner: ClassVar[str] = "node"
     about: int = Field(0, ge=0, description="the participant whose data change")
@@ -72,7 +72,7 @@ class _OnGraph(_Watched):
 
     @property
     def participants(self) -> int:
-        """How many there are."""
+        """The number of participants."""
         return self.nodes
 
     def change_of(self, one: int, size: float = 1.0) -> list[float]:
@@ -216,7 +216,7 @@ class SharingView(_Watched):
 
     @property
     def participants(self) -> int:
-        """How many samples there are: data are the centre's, sample by sample."""
+        """The number of samples: data are the centre's, sample by sample."""
         return len(self.features)
 
     def change(self, one: int) -> list[float]:

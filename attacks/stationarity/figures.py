@@ -1,4 +1,4 @@
-"""How close estimates of a record come, drawn."""
+"""Pictures of the closeness of estimates to a record."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from dpaudit._typing import Array
 
 @dataclass(frozen=True, kw_only=True)
 class Closeness:
-    """Of an estimate to a signed record.
+    """Measures of an estimate's closeness to a signed record.
 
     ``norm_error`` is relative; ``right_label`` is None where features may be negative.
     """

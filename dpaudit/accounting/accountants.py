@@ -55,7 +55,7 @@ class Accountant:
 
 @dataclass(frozen=True, kw_only=True)
 class AccountantAnswer:
-    """What an accountant said.
+    """The answer of an accountant.
 
     Parameters
     ----------

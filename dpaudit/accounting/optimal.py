@@ -166,7 +166,7 @@ class OptimalComposition(Guarantee):
 
     @cached_property
     def _blur(self) -> float:
-        """By how much the sum of losses of either sign may be off, where it is near 0."""
+        """The error of the sum of losses of either sign, where it is near 0."""
         counts = _count_epsilons(self.parts)
         return 4 * rounding.UNIT * (self._most if len(counts) > 1 else 2 * max(counts, default=0.0))
 

@@ -126,7 +126,7 @@ _GROUP_CELLS = 2**13
 
 @dataclass(frozen=True)
 class NumericalDP(Guarantee):
-    """What the composition of an event's dominating pairs proves: the upper ends of its brackets.
+    """The guarantee of the composition of dominating pairs: the upper ends of its brackets.
 
     By inversion of the characteristic function where that settles, to about 12 digits; else on a
     grid.
@@ -209,7 +209,7 @@ class NumericalDP(Guarantee):
 
 @dataclass(frozen=True)
 class WorstOf(Guarantee):
-    """What holds whichever of several guarantees is the one that holds.
+    """The guarantee that holds if any one of several guarantees does, no matter which.
 
     Parameters
     ----------

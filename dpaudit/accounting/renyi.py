@@ -303,7 +303,7 @@ def renyi_divergence(event: Event, orders: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class RenyiCurveDP(Guarantee):
-    """What the Renyi divergences of an event imply, at the best of all orders.
+    """The guarantee that the Renyi divergences of an event imply, at the best of all orders.
 
     Converted by Canonne, Kamath & Steinke 2020, Proposition 12. An upper bound, not tight.
 

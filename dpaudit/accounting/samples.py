@@ -60,7 +60,7 @@ Way = tuple[SampleRelease, ...]
 
 @dataclass(frozen=True)
 class JointEvent:
-    """What releases are together if those of one sampler are of one sample.
+    """The joint event of releases if those of one sampler use one sample.
 
     Parameters
     ----------

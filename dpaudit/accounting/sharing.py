@@ -1,4 +1,4 @@
-r"""What releases share: one sample, one budget of contributions, or nothing but the algorithm.
+r"""Shared parts of releases: one sample, one budget of contributions, or nothing but the algorithm.
 
 **One sample.** Let a record's terms in releases of one and the same batch have norms of at most 1,
 in the units of their clipping, and noise z_1, z_2, ...: given who is in the batch these are

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CorrelatedParameters(Parameters):
-    """Of outputs that one query enters with known weights, with noise of a known covariance."""
+    """Parameters of outputs that one query enters with known weights, with correlated noise."""
 
     weights: Numbers = Field((1.0,), description="c: with which each output has the query")
     covariance: Rows = Field((), description="S, of the noise of noise scale 1; none: the identity")

@@ -65,7 +65,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 
 
 class MatrixParameters(Parameters):
-    """Of a matrix mechanism."""
+    """Parameters of a matrix mechanism."""
 
     strategy: Literal[
         "identity",

@@ -286,7 +286,7 @@ SHUFFLED = _register_release_card(
 
 
 class SelectionParameters(Parameters):
-    """Of a private selection."""
+    """Parameters of a private selection."""
 
     base: dict[str, Any] = Field(
         {"kind": "gaussian"}, description="one run: a table with a kind and its parameters"

@@ -97,7 +97,7 @@ def _get_held_relation(parameters: Any) -> str:
 
 
 class RoundParameters(Parameters):
-    """Of rounds, each of which makes several releases of one sample."""
+    """Parameters of rounds, each of which makes several releases of one sample."""
 
     release: list[dict[str, Any]] = Field(
         [{"kind": "subsampled-gaussian"}, {"kind": "subsampled-gaussian"}],
@@ -147,7 +147,7 @@ ROUND = ReleaseCard(
 
 
 class BudgetParameters(Parameters):
-    """Of releases to which a record contributes no more than so much in all."""
+    """Parameters of releases to which a record contributes a bounded amount in all."""
 
     norm: Literal["l1", "l2"] = Field("l1", description="of all contributions of a record together")
     sensitivity: float = Field(1.0, ge=0, description="bound on that norm")
@@ -191,7 +191,7 @@ BUDGET = ReleaseCard(
 
 
 class GroupParameters(Parameters):
-    """Of releases about disjoint parts of the data."""
+    """Parameters of releases about disjoint parts of the data."""
 
     group: list[dict[str, Any]] = Field(
         [{"release": [{"kind": "laplace"}]}, {"release": [{"kind": "laplace"}]}],
@@ -277,7 +277,7 @@ GROUPS = ReleaseCard(
 
 
 class TreeParameters(Parameters):
-    """Of running sums by a binary tree."""
+    """Parameters of running sums by a binary tree."""
 
     leaves: int = Field(1024, ge=1, description="steps of the stream; a record is in one of them")
     noise: Literal["gaussian", "laplace"] = Field("gaussian", description="of every node")

@@ -1,4 +1,4 @@
-"""What an account is of: releases of known kinds, with their parameters."""
+"""Targets of an account: releases of known kinds, with their parameters."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class AccountTarget:
 
     @property
     def if_shared(self) -> JointEvent | None:
-        """What it is if releases of one sampler are of one sample; None where that is no doubt."""
+        """The event if releases of one sampler use one sample; None if there is no doubt."""
         if self.samples is not None:
             return None
         parts = (ways_of_part(part.card, part.parameters, part.event) for part in self.parts)
@@ -158,7 +158,7 @@ class AccountTarget:
 
     @property
     def length(self) -> int:
-        """How often the release is made, or 1 for a sequence."""
+        """The number of times that the release is made, or 1 for a sequence."""
         count = self.parts[0].count
         # Where releases may share a sample, a longer run is another question: which of its releases
         # would.
@@ -183,7 +183,7 @@ class AccountTarget:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What the guarantee is about, of every part that says so."""
+        """The subject of the guarantee, for every part that states one."""
         cards = [(part.card.words, part.parameters) for part in self.parts]
         said = [words(parameters) for words, parameters in cards if words is not None]
         alone = sum(
@@ -195,7 +195,7 @@ class AccountTarget:
 
     @property
     def shared(self) -> tuple[dict[str, Any], ...]:
-        """What was taken for shared, of every part that is several releases, or draws samples."""
+        """The shared parts, for every part that is several releases, or draws samples."""
         known = self.if_shared is None
         return tuple(
             one for p in self.parts for one in find_sharing(p.card.name, p.event, known=known)

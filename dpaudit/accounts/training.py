@@ -73,7 +73,7 @@ _SENTENCES = {
 
 
 class Training(Parameters):
-    """What a training script says of itself."""
+    """The statements of a training script about itself."""
 
     epochs: int = Field(1, ge=1, description="how often the records are gone through, on average")
     batch_size: int = Field(256, ge=1, description="records of a batch; of a Poisson one, mean")

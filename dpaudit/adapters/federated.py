@@ -1,4 +1,4 @@
-"""What leaves a client of Flower or of NVFlare, as a mechanism.
+"""The updates that leave a client of Flower or of NVFlare, as a mechanism.
 
 Both draw from numpy's global generator. It is seeded from the audit's generator for a call, and put
 back as it was, so that one seed gives one result.

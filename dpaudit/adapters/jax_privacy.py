@@ -1,4 +1,4 @@
-"""What JAX Privacy steps with, seen by an observer."""
+"""The noise that JAX Privacy adds, as an observer sees it."""
 
 from __future__ import annotations
 

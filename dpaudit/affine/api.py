@@ -39,7 +39,7 @@ _BALLS: dict[str, Callable[..., Change]] = {"l1": L1Ball, "l2": L2Ball, "box": B
 
 @dataclass(frozen=True, eq=False)
 class Views:
-    """What every observer learns about each part of the private data.
+    """The knowledge of every observer about each part of the private data.
 
     Parameters
     ----------

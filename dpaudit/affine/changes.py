@@ -1,4 +1,4 @@
-r"""By how much private data may change between neighbours: a direction, a ball, or a box.
+r"""Changes of private data between neighbours: a direction, a ball, or a box.
 
 The directions in which data may change are columns B; the matrix ``M = B' L' S^+ L B`` of a view
 (`dpaudit.affine.view`) gives its mu for every change ``B z`` as ``sqrt(z' M z)``. The largest over
@@ -38,12 +38,12 @@ _MOST_CORNERS = 16  # numbers of a box whose corners are all tried
 
 
 class Change(ABC):
-    """By how much private data may change."""
+    """A bound on the change of private data."""
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many directions there are."""
+        """The number of directions."""
 
     @property
     def is_exact(self) -> bool:
@@ -52,7 +52,7 @@ class Change(ABC):
 
     @property
     def words(self) -> str:
-        """What follows "the data change"."""
+        """The words that follow "the data change"."""
         return "as was stated"
 
     @abstractmethod
@@ -99,7 +99,7 @@ class Direction(Change):
 
     @property
     def words(self) -> str:
-        """What follows "the data change"."""
+        """The words that follow "the data change"."""
         return "by the vector that was stated"
 
     def places(self) -> NDArray[np.intp]:
@@ -152,7 +152,7 @@ class _Ball(Change):
 
     @property
     def size(self) -> int:
-        """How many numbers change."""
+        """The number of numbers that change."""
         return len(self.at)
 
     def places(self) -> NDArray[np.intp]:
@@ -175,7 +175,7 @@ class L2Ball(_Ball):
 
     @property
     def words(self) -> str:
-        """What follows "the data change"."""
+        """The words that follow "the data change"."""
         return f"by at most {float(self.radius):g} (l2)"
 
     def largest(self, gram: arb_mat) -> Bracket:
@@ -198,7 +198,7 @@ class L1Ball(_Ball):
 
     @property
     def words(self) -> str:
-        """What follows "the data change"."""
+        """The words that follow "the data change"."""
         return f"by at most {float(self.radius):g} (l1)"
 
     def largest(self, gram: arb_mat) -> Bracket:
@@ -227,12 +227,12 @@ class Box(Change):
 
     @property
     def size(self) -> int:
-        """How many numbers change."""
+        """The number of numbers that change."""
         return self._ball.size
 
     @property
     def words(self) -> str:
-        """What follows "the data change"."""
+        """The words that follow "the data change"."""
         radii = sorted({float(one) for one in self.radii})
         most = f"{radii[0]:g}" if len(radii) == 1 else f"{radii[0]:g} to {radii[-1]:g}"
         return f"by at most {most} in every number"

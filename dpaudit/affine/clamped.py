@@ -1,4 +1,4 @@
-r"""What an observer sees, as equations for the noise that it does not know.
+r"""The view of an observer, as equations for the noise that the observer does not know.
 
 ``mu = min ||n||`` over ``W n = D``: the normals n that undo a change c of the data in all that is
 seen (`dpaudit.affine.view`). So run the program on data c and on normals, and clamp what is seen to
@@ -81,7 +81,7 @@ class Clamped:
 
     @cached_property
     def is_free(self) -> Chosen:
-        """Which inputs are normals of no equation of their own."""
+        """The inputs that are normals without an equation of their own."""
         return np.asarray(~self.is_data & (self.owner == NOWHERE))
 
     @cached_property
@@ -184,7 +184,7 @@ class _Layout:
 
     @property
     def is_output(self) -> Chosen:
-        """Which coordinates are outputs."""
+        """The coordinates that are outputs."""
         found = np.zeros(self.graph.size, dtype=np.bool_)
         found[self.outputs] = True
         return found

@@ -67,7 +67,7 @@ class _PlainState(recorder.State):
 
 @dataclass(frozen=True)
 class Traced:
-    """What runs are compared with."""
+    """The facts with which runs are compared."""
 
     tracing: FormTracing
     output: Any
@@ -77,7 +77,7 @@ class Traced:
 
     @property
     def program(self) -> AffineProgram:
-        """What was formed."""
+        """The numbers that a run formed."""
         return self.tracing.program
 
     @property
@@ -93,7 +93,7 @@ class Traced:
 
 @dataclass(frozen=True)
 class RunAgreement:
-    """How many runs were alike, and what was not."""
+    """The number of runs that agreed, and the first disagreement."""
 
     runs: int
     reason: str | None = None

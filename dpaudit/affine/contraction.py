@@ -27,7 +27,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class Nonzero(NamedTuple):
-    """What is not 0 of a public array: its places by axis, the numbers there, and its shape."""
+    """The nonzeros of a public array: their places by axis, their values, and the array's shape."""
 
     places: tuple[NDArray[Any], ...]
     numbers: NDArray[Any]

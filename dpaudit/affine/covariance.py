@@ -18,7 +18,7 @@ _LEAST = 1e-10  # smallest eigenvalue, relative to the largest
 
 @dataclass(frozen=True, eq=False)
 class Correlated:
-    """What ``multivariate_normal`` draws: ``mean + normals @ factor.T``.
+    """The draws of ``multivariate_normal``: ``mean + normals @ factor.T``.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ class ViewLaw:
 
     @cached_property
     def known(self) -> Ids:
-        """Where each seen number stands among the normals, -1 where it is none of them."""
+        """The place of each seen number among the normals, -1 for those that are none of them."""
         return np.where(np.isin(self.ids, self._noise), np.searchsorted(self._noise, self.ids), -1)
 
     @property
@@ -92,7 +92,7 @@ class ViewLaw:
 
 @dataclass(frozen=True, eq=False)
 class ViewPair:
-    """What an observer sees of a function of two datasets, as two Gaussian laws.
+    """The view of an observer on a function of two datasets, as two Gaussian laws.
 
     Parameters
     ----------

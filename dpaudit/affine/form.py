@@ -25,7 +25,7 @@ from dpaudit.freezing import tracked
 
 
 class NotAffine(DpauditError):
-    """What a function does is not affine in data and noise.
+    """An operation that is not affine in data and noise.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class NotAffine(DpauditError):
 
 
 class FormRules(Protocol):
-    """What operators and functions of numpy make of forms."""
+    """The results of numpy's operators and functions on forms."""
 
     def operate(self, tracing: FormTracing, operator: Any, given: Any, options: Any) -> Any:
         """Return what a universal function, by its method, makes of forms and arrays."""
@@ -153,7 +153,7 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the numbers."""
+        """The dtype of the numbers."""
         return self.value.dtype
 
     @property

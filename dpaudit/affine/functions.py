@@ -1,4 +1,4 @@
-"""What functions of numpy do to forms: they move entries about, or are linear in them.
+"""Functions of numpy on forms: they move entries about, or are linear in them.
 
 Functions that only move entries are applied to ids and to numbers alike, so that views stay views.
 Where they fill up with 0, they are applied to ids one higher, as 0 has no coordinate. What else is

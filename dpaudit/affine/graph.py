@@ -1,4 +1,4 @@
-r"""What is seen of a program as a graph of sums and parts, and what is zero in it.
+r"""The view of a program as a graph of sums and parts, and the zeros in it.
 
 A coordinate is known to be zero if it is seen, or is data that do not change, or a sum of
 coordinates that are zero, or the only other part of a sum that is zero.

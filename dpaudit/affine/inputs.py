@@ -124,7 +124,7 @@ class AdaptiveInputs:
 
     @property
     def radius(self) -> float:
-        """How far an input moves at most between neighbours."""
+        """The largest movement of an input between neighbours."""
         # A replaced record takes a vector of this norm out and puts another one in.
         return self.norm * (2.0 if self.relation == "replace-record" else 1.0)
 

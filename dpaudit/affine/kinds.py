@@ -47,7 +47,7 @@ class SparseMatrix:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Where the entries of each row begin, and where the last ones end."""
+        """The places where the entries of each row begin, and the place where the last ones end."""
         return np.searchsorted(self.at_row, np.arange(self.rows + 1))
 
     @cached_property

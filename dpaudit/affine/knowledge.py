@@ -1,4 +1,4 @@
-r"""Which inputs are functions of what an observer sees: where an exact mu holds for adaptive ones.
+r"""Inputs that are functions of an observer's view: an exact mu holds for these adaptive inputs.
 
 Inputs ``g_1, g_2, ...`` are made one after the other (`dpaudit.affine.inputs`), each by a function
 of its arguments ``a_t``, which are affine in earlier inputs, in data and in noise. An observer sees
@@ -71,7 +71,7 @@ NONE: Ids = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveView(View):
-    """What an observer sees of a recursion whose inputs depend on what happened.
+    """The view of an observer on a recursion whose inputs depend on earlier outputs.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class AdaptiveView(View):
 
     @cached_property
     def proof(self) -> Proof:
-        """How it is known whether mu is finite, and what inputs depend on: proved, or by primes."""
+        """The method that decides whether mu is finite and on what inputs depend."""
         view = self.upper_view if self.is_upper else View(self.program, self.ids, self.change)
         by_ranks = len(self._not_formed) and not self.is_upper
         return "primes" if by_ranks and not self._are_combinations[1] else view.proof
@@ -153,7 +153,7 @@ class AdaptiveView(View):
 
     @cached_property
     def _inputs(self) -> NDArray[np.intp]:
-        """Which data an argument and a combination have to agree on: inputs, and what changes."""
+        """The data on which an argument and a combination have to agree: inputs, and the change."""
         inputs = [one.ids for one in self.calls]
         every = np.unique(np.concatenate([self._changed, *inputs]))
         return np.searchsorted(self.program.leaves("data"), every)

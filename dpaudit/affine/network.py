@@ -32,7 +32,7 @@ _RUNS = 3  # on plain numbers: a run is known code, that tests hold to what it i
 
 @dataclass(frozen=True)
 class Roles:
-    """Who sends, draws, holds and hears what.
+    """The senders, draws, holders and receivers of a network.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Network:
 
     @property
     def program(self) -> AffineProgram:
-        """How messages are formed."""
+        """The formation of messages."""
         return self.recursion.program
 
     def first(self, rounds: int) -> Network:
@@ -159,7 +159,7 @@ class Network:
 
     @cached_property
     def _all(self) -> Ids:
-        """What there is to see."""
+        """The coordinates that can be seen."""
         return np.concatenate([self.sent.ravel(), self.program.leaves("noise"), self.held])
 
     def against(self, other: Network, *participants: int) -> ViewPair:

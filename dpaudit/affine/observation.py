@@ -1,4 +1,4 @@
-"""What one observer sees, in each arithmetic: worked out once for all changes of the data.
+"""The view of one observer in each arithmetic, computed once for all changes of the data.
 
 With ``[W, L]`` the rows that are seen (`dpaudit.affine.view`), a change ``D = L c`` leaves the
 range of W if and only if ``N D`` is not 0, the rows of N being a basis of all y with ``y'W = 0``.

@@ -1,4 +1,4 @@
-"""Who sees what of a recursion: an observer is what it sees.
+"""Observers of a recursion: an observer is its view.
 
 | what a function returns        | observers                                                      |
 |--------------------------------|----------------------------------------------------------------|

@@ -56,7 +56,7 @@ RUNS = 200
 
 @dataclass(frozen=True, eq=False)
 class Recursion:
-    """What a function does: its program, and which coordinates its output holds.
+    """A function as it was read: its program, and the coordinates of its output.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is found about every view: as a table, pictures, files, and a row in LaTeX."""
+"""The report of every view: as a table, pictures, files, and a row in LaTeX."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _HEIGHT = 4.0
 
 @dataclass(frozen=True)
 class ObserverFinding:
-    """What one observer learns about one part of the private data.
+    """The knowledge of one observer about one part of the private data.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class ObserverFinding:
 
 @dataclass(frozen=True)
 class ViewsReport:
-    """What every observer learns about each part of the private data, as plain values.
+    """The knowledge of every observer about each part of the private data, as plain values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""What one record changes of adaptive inputs: all that it adds, in the rounds that it is in.
+r"""Changes of adaptive inputs by one record: all terms that it adds, in the rounds of its choice.
 
 With M the matrix of a view (`dpaudit.affine.changes`) in blocks ``M_st`` of two rounds, mu is ``r``
 times the root of the largest
@@ -63,7 +63,7 @@ class Rounds(Change):
 
     @property
     def size(self) -> int:
-        """How many numbers change."""
+        """The number of numbers that change."""
         return len(self.at) * self.inputs.dimension
 
     @property
@@ -73,7 +73,7 @@ class Rounds(Change):
 
     @property
     def words(self) -> str:
-        """What follows "the data change"."""
+        """The words that follow "the data change"."""
         most, given = self.inputs.most, self.inputs
         rounds = f"in one of {given.steps} rounds" if most == 1 else f"in at most {most} rounds"
         return f"by at most {given.radius:g} (l2) {rounds}"

@@ -96,7 +96,7 @@ class StateSubstitution:
 
     @property
     def size(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return int(self.levels[-1])
 
     @cached_property

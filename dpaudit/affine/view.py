@@ -70,7 +70,7 @@ Proof = Literal["exact", "primes"]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What an observer sees of a recursion, while some private data may change.
+    """The view of an observer on a recursion, while some private data may change.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class View:
 
     @cached_property
     def observation(self) -> Observation:
-        """What is seen, whatever changes."""
+        """The part of the view that no change affects."""
         return get_observation(self.program, self.ids)
 
     @property
@@ -159,7 +159,7 @@ class View:
 
     @cached_property
     def proof(self) -> Proof:
-        """How it is known whether mu is 0, finite or infinite: proved, or modulo three primes."""
+        """The method that decides whether mu is 0, finite or infinite: proof, or three primes."""
         if self.knows_the_change or self._by_structure is not None:
             return "exact"
         if self.infinite:

@@ -18,7 +18,7 @@ from dpaudit.errors import InvalidArgument, VerbatimText
 
 @dataclass(frozen=True, eq=False)
 class Watching:
-    """What an observer sees of runs: messages less what its own noise did to them.
+    """The view of an observer of runs: messages less the effect of its own noise.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Watching:
 
     @property
     def release(self) -> GaussianRelease:
-        """What is seen, as a Gaussian release.
+        """The view as a Gaussian release.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What an audit came to: its result, its certificate, and how far it went."""
+"""The outcome of an audit: its result, its certificate, and its progress."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class PreparedPair:
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """What was measured of a pair.
+    """The measurement of a pair.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What was audited, as whoever checks it again names it: options of ``verify`` and ``sheet``."""
+"""The audited code, as a person who checks it names it: options of ``verify`` and ``sheet``."""
 
 from __future__ import annotations
 

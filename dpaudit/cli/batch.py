@@ -78,7 +78,7 @@ class Batch:
 
     @property
     def results(self) -> list[Result]:
-        """What was found, in the order that was asked for."""
+        """The results, in the order of the request."""
         return [self.ended[place].result for place in sorted(self.ended)]
 
     @property

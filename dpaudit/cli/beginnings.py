@@ -1,4 +1,4 @@
-"""What somebody may have in hand, and the command that begins with it."""
+"""Beginnings: things that somebody may have in hand, and the command for each."""
 
 from __future__ import annotations
 

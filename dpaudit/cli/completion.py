@@ -1,4 +1,4 @@
-"""What the shell completes: names of what is installed, and files of audits."""
+"""Completions of the shell: names of installed claims and methods, and files of audits."""
 
 from __future__ import annotations
 

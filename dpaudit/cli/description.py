@@ -69,7 +69,7 @@ class _Described(BaseModel):
 
     @property
     def code(self) -> Sequence[str]:
-        """What it names that is code of the user's, or says which code is run."""
+        """The words that name code of the user's, or decide which code runs."""
         return ()
 
     def document(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class AuditCommand(_Described):
 
     @property
     def processes(self) -> ProcessSettings:
-        """What processes of mechanisms may do."""
+        """The limits of mechanisms' processes."""
         return ProcessSettings(**get_given_settings(self, rows_of(ProcessSettings)))
 
     @property

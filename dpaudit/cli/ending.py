@@ -1,4 +1,4 @@
-"""How a run ends: with one status, decided when all of its output is out.
+"""The end of a run: one status, decided when all of its output is out.
 
 docs/exit-statuses.md is the table. The commands that judge end with 0 or 1 only if every verdict
 that was asked for was reached and written; whatever else happens is a line on standard error and
@@ -38,7 +38,7 @@ ReturnT = TypeVar("ReturnT")
 
 
 class _Asked:
-    """What one run was asked for on its way."""
+    """The requests that one run got on its way."""
 
     traceback = False
     to_terminate = False

@@ -1,4 +1,4 @@
-"""Where the results of audits go, and what they make of the exit status."""
+"""Destinations of audits' results, and the exit status that follows from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """Where results go: a directory for the report, formats of other tools, a picture."""
+    """Destinations of results: a directory for the report, formats of other tools, a picture."""
 
     directory: str | None
     formats: Formats = field(default_factory=Formats)

@@ -223,7 +223,7 @@ class Gallery:
 
     @property
     def results(self) -> list[Result]:
-        """What was found, in the order that was asked for."""
+        """The results, in the order of the request."""
         ended = [self.found[key].outcome for key in self.keys if key in self.found]
         return [one.result for one in ended if isinstance(one, Audited)]
 

@@ -146,7 +146,7 @@ def scan(
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """Where a scan is written: the report, the gallery, and drafts of issues."""
+    """The destinations of a scan: the report, the gallery, and drafts of issues."""
 
     out: str | None
     gallery: str | None

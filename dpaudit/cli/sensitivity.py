@@ -80,7 +80,7 @@ def sensitivity(
 
 @dataclass(frozen=True)
 class _Answer:
-    """How far a query moves, and what somebody claims of it, if anything."""
+    """The movement of a query, and a claim about it, if there is one."""
 
     query: str
     found: QueryMovement

@@ -1,4 +1,4 @@
-"""Where a command keeps what it draws, and the words that repeat it."""
+"""The store of a command's outputs, and the words that repeat the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the raw files come from: a path, else the directory in ``DPAUDIT_DATA``, else OpenML."""
+"""Sources of raw files: a path, else the directory in ``DPAUDIT_DATA``, else OpenML."""
 
 from __future__ import annotations
 

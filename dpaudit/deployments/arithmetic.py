@@ -15,7 +15,7 @@ from dpaudit.errors import DpauditError
 
 @dataclass(frozen=True)
 class EpsilonBracket:
-    """What is proved of releases at a delta.
+    """The proved guarantee of releases at a delta.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ Outcome = Literal["agrees", "does not", "cannot be said", "caution"]
 
 
 class Check(ReportPart):
-    """What came of one comparison."""
+    """The result of one comparison."""
 
     code: str = Field(description="Which comparison.")
     outcome: Outcome

@@ -1,4 +1,4 @@
-"""What of a record can be judged: its numbers with their places, and what it names, as keys.
+"""Facts of a record that can be judged: its numbers with their places, and its names, as keys.
 
 No text of a record is in its facts. They are stored, and everything that is said of a record
 follows from them.
@@ -53,7 +53,7 @@ class Number(ReportPart):
 
     @property
     def place(self) -> str:
-        """Where it stands, for a reader."""
+        """The place in the record, for a reader."""
         return f"{self.path}, line {self.line}" if self.line else self.path
 
     @property
@@ -105,7 +105,7 @@ class Equation(ReportPart):
 
 
 class RecordFacts(ReportPart):
-    """What a record states."""
+    """The statements of a record."""
 
     record: str
     address: str = ""

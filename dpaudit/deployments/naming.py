@@ -1,4 +1,4 @@
-"""What a record names against the numbers it gives: variant, mechanism, unit, relation, model."""
+"""Names in a record against its numbers: variant, mechanism, unit, relation, model."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Numeral:
 
     @property
     def slack(self) -> float:
-        """How far away a number may be of which this one is the rounding.
+        """The largest distance of a number from its rounding.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What datasets may hold, whatever records there are: the domain that neighbours are sought in."""
+"""Domains of datasets, whatever records there are: a search looks for neighbours in them."""
 
 from dpaudit.domains.columns import (
     Booleans,

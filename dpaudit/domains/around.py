@@ -1,4 +1,4 @@
-"""What datasets may be beside one that somebody has: of its kind and, about, of as many records.
+"""The domain around a dataset that somebody has: of its kind and with about as many records.
 
 Where bounds are stated, numbers lie between them. Elsewhere the range of one dataset says little of
 what others hold: numbers go further, as far as their sign and their type allow, and other columns

@@ -1,4 +1,4 @@
-"""What a column of a table may hold, whatever the data are: bounds, categories, missing values."""
+"""Columns of a table, whatever the data are: bounds, categories, missing values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INT64 = range(-(2**63), 2**63)
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """What all columns have: whether a value may be missing."""
+    """The common part of all columns: whether a value may be missing."""
 
     missing: bool = False
 

@@ -32,7 +32,7 @@ _SIZES = (1, 8)
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """What a dataset may be.
+    """The datasets that are possible.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class Domain:
 
     @property
     def numbers(self) -> Column:
-        """What a cell of no other kind may hold."""
+        """The value of a cell of no other kind."""
         low, high = self.bounds if isinstance(self.bounds, tuple) else self._limits
         if self.integers:
             return Integers(missing=self.missing, low=math.ceil(low), high=math.floor(high))
@@ -248,7 +248,7 @@ class Domain:
 
     @property
     def frame(self) -> Frame | None:
-        """What all graphs have in common, of a domain of graphs."""
+        """The common part of all graphs, for a domain of graphs."""
         if self.nodes is not None:
             return Frame(self.nodes)
         return frame_of(self.around) if are_graphs(self.around) else None

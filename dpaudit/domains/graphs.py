@@ -1,4 +1,4 @@
-"""How units become a graph of networkx: a unit is an edge, or all that one node says of its edges.
+"""Layouts that make a graph of networkx of units: a unit is an edge, or all edges of one node.
 
 Neighbours differ in one unit. Of nodes there is an edge where exactly one of its two ends says so:
 whatever the others say, a node that says something else has any edges there are, and no edge
@@ -24,7 +24,7 @@ _MOST = 300  # nodes of a graph beside which neighbours are looked for
 
 @dataclass(frozen=True)
 class Frame:
-    """What all graphs of a domain have in common.
+    """The common part of all graphs of a domain.
 
     Parameters
     ----------

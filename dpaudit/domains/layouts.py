@@ -1,4 +1,4 @@
-"""How units become a dataset: an array, a list, a table, features with labels.
+"""Layouts that make a dataset of units: an array, a list, a table, features with labels.
 
 A *unit* is what one neighbour has and the other lacks or has otherwise: a record, an edge, or the
 records of one user. It is a tuple of records, and a record is a tuple of cells, one a column.
@@ -68,7 +68,7 @@ class Start:
 
     @cached_property
     def keys(self) -> tuple[frozenset[Any], ...]:
-        """What the records hold in each column, by their keys."""
+        """The values of the records in each column, by their keys."""
         rows = [record for unit in self.units for record in unit]
         return tuple(frozenset(map(value_key, cells)) for cells in zip(*rows, strict=True))
 

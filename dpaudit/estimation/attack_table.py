@@ -27,7 +27,7 @@ SHARES: dict[Order, float] = {"likelihood": 0.9, "interval": 0.1}
 
 @dataclass(frozen=True)
 class AttackRow:
-    """How often an attack said "in".
+    """The counts of an attack's answer "in".
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class AttackRow:
 
 @dataclass(frozen=True)
 class RowBound:
-    """What a row certifies, by which order, at which error probability."""
+    """The bound that a row certifies, its order, and its error probability."""
 
     row: AttackRow
     epsilon: float

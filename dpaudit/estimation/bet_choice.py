@@ -1,4 +1,4 @@
-"""Which bet on a divergence is made: bins, ratios and side, chosen on what certifies nothing."""
+"""The choice of a bet on a divergence: bins, ratios and side, from outputs that certify nothing."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ _Fit = Callable[[Sequence[Array], Array], Array]
 
 @dataclass(frozen=True)
 class _Try:
-    """Which side is favoured, at which order, and how log-ratios are fitted."""
+    """The favoured side, the order, and the way to fit log-ratios."""
 
     above: bool
     order: float

@@ -62,7 +62,7 @@ class ThresholdEvent:
 
 
 class Tally(NamedTuple):
-    """How often an event happened, of how many, on the dataset and on its neighbour."""
+    """The counts of an event among outputs of the dataset and of its neighbour."""
 
     hits: tuple[int, int]
     trials: tuple[int, int]
@@ -88,7 +88,7 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreEvent:
-    """What is counted: in which event, of which number of an output, rounded to which step."""
+    """The counted event: the number of an output that it reads, and the step of its rounding."""
 
     score: Any
     event: ThresholdEvent

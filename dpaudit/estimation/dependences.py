@@ -1,4 +1,4 @@
-"""What is wrong with outputs that are not independent: the kinds that tests of them tell apart."""
+"""Dependences of outputs that are not independent: the kinds that tests tell apart."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import dpaudit.faults.codes as faults
 
 
 class Dependence(NamedTuple):
-    """What is wrong where it is not chance: its code, and words with the cure."""
+    """A dependence, if it is not chance: its code, and words with the cure."""
 
     code: str
     words: str

@@ -100,7 +100,7 @@ def _compute_value_midpoints(ordered: Array, values: Array) -> Array:
 
 @dataclass(frozen=True)
 class RenyiBet:
-    """What is bet on a divergence: everything that is fixed before the counts are seen.
+    """The bet on a divergence: everything that is fixed before the counts are seen.
 
     Parameters
     ----------

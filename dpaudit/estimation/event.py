@@ -313,7 +313,7 @@ def error_rates(scores_p: Array, scores_q: Array) -> tuple[tuple[float, ...], tu
 
 @dataclass(frozen=True)
 class ScoreHistogram:
-    """How many scores of either side lie between two edges: how far they are from the threshold.
+    """The numbers of scores of either side between two edges, by their distance from the threshold.
 
     The unit is the spread of all scores, half of which lie within it, so that no score is told.
     What is beyond the first and the last edge is counted next to them.

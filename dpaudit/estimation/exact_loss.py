@@ -47,7 +47,7 @@ class KnowsBound(Protocol):
 
     @property
     def epsilon(self) -> float:
-        """What they are aimed at: the bound is of use from there on."""
+        """The epsilon at which the draws aim: the bound is of use from there on."""
         ...
 
     def log_payoff_bound(self, epsilon: float) -> float:

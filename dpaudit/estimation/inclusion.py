@@ -1,4 +1,4 @@
-"""How canaries were included: what the rows of a table can say against fair coins.
+"""Designs of inclusion of canaries: evidence in the rows of a table against fair coins.
 
 A bound on one run takes the coins as fair and independent. Nothing else is assumed, least of all
 of scores. What data can contradict is tested, each check at an error probability of 1e-4:

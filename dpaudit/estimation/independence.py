@@ -66,7 +66,7 @@ Labels = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """What was drawn on one side: a score of every trial, and where it comes from.
+    """The draws of one side: a score of every trial, and its process and call.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def check_independence(
 
 
 class _DependenceFinding(NamedTuple):
-    """What was compared, how probable it is by chance, and what is wrong if it is not chance."""
+    """A comparison, its probability by chance, and the dependence if it is not chance."""
 
     name: str
     p: float

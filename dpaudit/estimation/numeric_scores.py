@@ -75,7 +75,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class DirectionScore:
-    """How far rows lie along a direction."""
+    """The coordinates of rows along a direction."""
 
     scaling: Scaling
     direction: Array
@@ -119,7 +119,7 @@ class CovarianceScore:
 
 @dataclass(frozen=True)
 class CodeScore:
-    """How much more often a code of rows was seen on the dataset, as a log-ratio."""
+    """The log-ratio of a code's frequencies on the two datasets."""
 
     code: Callable[[Array], Codes]
     ratios: Array
@@ -131,7 +131,7 @@ class CodeScore:
 
 @dataclass(frozen=True)
 class SignPattern:
-    """Which entries lie above their centre, as a number."""
+    """The entries that lie above their centre, as a number."""
 
     columns: tuple[int, ...]
     centres: Array
@@ -144,7 +144,7 @@ class SignPattern:
 
 @dataclass(frozen=True)
 class Remainder:
-    """What an entry leaves when it is divided; the divisor itself where it is no integer."""
+    """The remainder of an entry after a division; the divisor itself if it is no integer."""
 
     column: int
     modulus: int
@@ -156,7 +156,7 @@ class Remainder:
 
 @dataclass(frozen=True)
 class NearnessScore:
-    """How much nearer rows are to one point than to another; None counts not."""
+    """The difference of rows' distances to two points; None counts not."""
 
     scaling: Scaling
     to: Array | None

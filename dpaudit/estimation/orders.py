@@ -55,7 +55,7 @@ class HitCounts:
 
 
 class Ranking(Protocol):
-    """How an order ranks one outcome: a rank, and the region of outcomes of at least that rank."""
+    """The rank of one outcome in an order, and the region of outcomes of at least that rank."""
 
     @property
     def rank(self) -> float:
@@ -88,7 +88,7 @@ def make_ranking(order: Order, outcome: HitCounts, delta: float, alpha: float) -
 
 @dataclass(frozen=True)
 class LikelihoodRanking:
-    """By the likelihood bound."""
+    """The order by the likelihood bound."""
 
     outcome: HitCounts
     delta: float
@@ -124,7 +124,7 @@ class LikelihoodRanking:
 
 @dataclass(frozen=True)
 class IntervalRanking:
-    """By the bound of two Clopper-Pearson intervals, each with half of the error probability.
+    """The order by two Clopper-Pearson intervals, each with half of the error probability.
 
     The bound is at least l if, and only if, the lower end for p is at least ``p*(q)`` at l and the
     upper end for q; so it holds for the event and for its complement.

@@ -37,7 +37,7 @@ Counts = NDArray[np.int64]
 
 
 class Repetition(NamedTuple):
-    """How answers come back, if they do, and how often the value does that stands out most.
+    """The repetition of answers, if any, and the frequency of the value that stands out most.
 
     ``same``: on either dataset there is one. ``few``: there are few, and none is on both. ``some``:
     a value is kept among others that hardly ever come back.

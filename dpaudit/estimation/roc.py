@@ -1,4 +1,4 @@
-r"""What an attack's scores say of members and others: rates, area and advantage, with intervals.
+r"""Rates, area and advantage of an attack's scores of members and others, with intervals.
 
 Members' scores are ``n`` independent draws of X, others' ``m`` of Y; higher says "member". All
 intervals hold in finite samples, for any two laws, ties included:
@@ -45,7 +45,7 @@ class RateInterval:
 
 @dataclass(frozen=True)
 class RocNumbers:
-    """What scores say of members and others; all intervals hold together.
+    """The rates, area and advantage of scores; all intervals hold together.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ as tcp://127.0.0.1:8786
 
     @property
     def said(self) -> str:
-        """Who computed how many units, in words."""
+        """The numbers of units of each worker, in words."""
         counts = ", ".join(f"{name} {count}" for name, count in sorted(self.done.items()))
         return f"Units by worker ({self.name}): {counts or 'none'}."
 
@@ -260,7 +260,7 @@ def _make_missing_package_error(extra: str, package: str) -> InvalidArgument:
 
 
 class Work:
-    """What every chunk of a stage travels with.
+    """The part of a stage that travels with every chunk.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Who computes the units of a stage: this process, or workers beside it."""
+"""Execution of the units of a stage: in this process, or in workers beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How other people's code failed in another process, in words and as the error it was."""
+"""Failures of other people's code in another process, in words and as the original error."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TakesNoMore(CannotTravel):
 
 
 class _There(Exception):
-    """Where in a worker an error came from, for the traceback."""
+    """The place in a worker where an error arose, for the traceback."""
 
     def __str__(self) -> str:
         return f"in a worker process\n{self.args[0]}"

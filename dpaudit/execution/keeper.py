@@ -128,7 +128,7 @@ class KeeperProcess:
 
     @property
     def status(self) -> int | None:
-        """How the keeper itself ended, None if it runs, or is another process's."""
+        """The end of the keeper itself; None if it runs, or belongs to another process."""
         if self.owner == os.getpid():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return self.process.wait(1.0)

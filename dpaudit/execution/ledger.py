@@ -1,4 +1,4 @@
-"""What a run need not do again: results of units and decisions, as far as somebody keeps them.
+"""Results of units and decisions that a run need not compute again, if somebody keeps them.
 
 A run whose numbers are functions of its seed can be interrupted anywhere: with the results of its
 units, and with the few decisions that hang on a clock, it goes on as if nothing had been. This is
@@ -35,7 +35,7 @@ class KeptStage(Protocol):
 
 
 class RunLedger:
-    """What is kept of a run: nothing.
+    """The record of a run that keeps nothing.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How values look: text that is the same for the same constant, code or object in two processes."""
+"""Representations of values: one text for the same constant, code or object in any process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may change a number from one machine to another: its processor, packages, and this code."""
+"""Parts of a machine that may change a number: its processor, packages, and this code."""
 
 from __future__ import annotations
 

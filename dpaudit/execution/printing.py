@@ -1,4 +1,4 @@
-"""What other people's code prints: the first lines are shown, of the rest the number.
+"""Prints of other people's code: the first lines in full, the number of the rest.
 
 Its standard output and its standard error are one here; ``DPAUDIT_DEBUG`` shows all of it.
 """

@@ -35,7 +35,7 @@ _GRACE = 1.0  # seconds that a worker has to end what it was asked, when the tim
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a call of other people's code may take.
+    """The limits of a call of other people's code.
 
     Parameters
     ----------

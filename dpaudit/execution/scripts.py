@@ -178,7 +178,7 @@ def looks_of(source: Sequence[Any]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Survey:
-    """How the names of a file look after fresh runs; why it cannot be run, if it cannot."""
+    """The names of a file after fresh runs; the reason if it cannot be run."""
 
     runs: tuple[dict[str, str], ...]
     words: str = ""

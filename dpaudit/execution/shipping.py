@@ -280,7 +280,7 @@ class Shipped:
 
     @property
     def digest(self) -> str:
-        """Of the modules: processes that imported others are not for this task."""
+        """The digest of the modules: processes that imported others are not for this task."""
         hashed = hashlib.blake2b(digest_size=16)
         # Sorted, so that the digest does not depend on the order in which imports were found.
         for name, (source, is_package) in sorted(self.modules.items()):

@@ -70,7 +70,7 @@ class _InForce:
 
 
 class _Coming:
-    """What is known of a task before it is unpickled."""
+    """The facts about a task before it is unpickled."""
 
     def __init__(self, *, is_last: bool) -> None:
         self.is_last = is_last

@@ -33,7 +33,7 @@ _SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Stage:
-    """What units are computed for.
+    """The purpose of units.
 
     Parameters
     ----------

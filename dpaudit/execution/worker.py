@@ -120,7 +120,7 @@ def send_message(channel: socket.socket, message: dict[str, Any], value: Any = N
 
 
 class NoMessage(ValueError):
-    """What came is no message, as where code of somebody else's wrote into the channel."""
+    """A message that is none, as if somebody else's code wrote into the channel."""
 
 
 def receive_message(channel: socket.socket, most: int | None = None) -> dict[str, Any] | None:
@@ -183,7 +183,7 @@ _OWN = frozenset(("dpaudit.services.limits",))  # modules whose files decide no 
 
 @dataclass
 class Files:
-    """Which files of the user's a call wrote, and which it read as an earlier one had left them.
+    """The user's files that a call wrote, and those that it read as an earlier call had left them.
 
     What one call writes and another reads is a state that outlives processes. A file that a call
     makes for itself is none.

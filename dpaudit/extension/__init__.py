@@ -1,1 +1,1 @@
-"""What a package of its own writes against: claims, attacks, figures, releases, packages."""
+"""The interface for a package of one's own: claims, attacks, figures, releases, packages."""

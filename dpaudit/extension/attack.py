@@ -90,7 +90,7 @@ class Attack:
 
     @property
     def attacker(self) -> dict[str, str]:
-        """What the attacker sees, knows and wants."""
+        """The knowledge, the view and the aim of the attacker."""
         return {"sees": self.sees, "knows": self.knows, "wants": self.wants}
 
     def load(self) -> AttackRunner:

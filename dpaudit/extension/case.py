@@ -1,4 +1,4 @@
-"""What a claim becomes once its instance is fixed: something that can be run and judged."""
+"""Cases: claims with a fixed instance, which can be run and judged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Proof:
 
 @dataclass(frozen=True, kw_only=True)
 class ProofObstacle:
-    """Where a proof from the code stopped, why, and what would help; empty where nobody knows.
+    """The place where a proof from the code stopped, the reason, and a remedy; empty if unknown.
 
     ``fault`` is the code of its kind of fault, where it is one.
     """
@@ -59,7 +59,7 @@ class ProofObstacle:
 
 @dataclass(frozen=True, kw_only=True)
 class DistanceClaim:
-    """What is claimed of any two datasets a unit of their distance, and the distance of a pair.
+    """The claim about any two datasets for one unit of their distance, and the distance of a pair.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """What is audited, in words: all that a report says of a claim beside its numbers.
+    """The audited statement in words: everything that a report says of a claim beside its numbers.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _PLACES = {
 
 @dataclass(frozen=True)
 class DraftName:
-    """What a claim is called, and so its paper and its module.
+    """The name of a claim, and with it its paper and its module.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class DraftName:
 
     @property
     def words(self) -> dict[str, str]:
-        """What stands for what in the draft."""
+        """The replacements of words in the draft."""
         paper, _, statement = self.claim.partition("-")
         return {
             "claim": self.claim,

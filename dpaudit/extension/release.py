@@ -1,4 +1,4 @@
-"""What can be accounted for by name: a kind of release, or a mechanism with its paper's formula."""
+"""Releases that can be accounted for by name: a kind, or a mechanism with its paper's formula."""
 
 from __future__ import annotations
 

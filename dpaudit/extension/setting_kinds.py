@@ -1,4 +1,4 @@
-"""What a setting is about, what its values are, and where it may be given."""
+"""Kinds of settings: their subjects, their values, and the doors that take them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Group(Enum):
-    """What a setting is about, as help pages show it."""
+    """The subject of a setting, as help pages show it."""
 
     CLAIM = "Claim"
     DATA = "Data"
@@ -17,7 +17,7 @@ class Group(Enum):
 
 
 class Kind(Enum):
-    """What values of a setting are."""
+    """The kind of a setting's values."""
 
     NUMBER = "a number"
     NUMBERS = "two numbers"
@@ -34,7 +34,7 @@ class Kind(Enum):
 
 
 class Door(Enum):
-    """Where an audit may be asked for."""
+    """The doors through which a person asks for an audit."""
 
     PYTHON = "dpaudit.audit"
     COMMAND = "dpaudit audit"

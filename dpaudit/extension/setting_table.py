@@ -31,7 +31,7 @@ _PROCESSES = frozenset({Door.COMMAND, Door.REPLAY, Door.SENSITIVITY, Door.VIEWS,
 
 @dataclass(frozen=True, kw_only=True)
 class AuditSettings:
-    """What any audit has: of an installed claim, or of a mechanism of one's own."""
+    """The settings of any audit: of an installed claim, or of a mechanism of one's own."""
 
     epsilon: float = setting(
         1.0,
@@ -160,7 +160,7 @@ class AuditSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnSettings:
-    """What the audit of a mechanism of one's own has besides."""
+    """The further settings of an audit of one's own mechanism."""
 
     dataset: Any = setting(
         None,
@@ -368,7 +368,7 @@ class OwnSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessSettings:
-    """What the processes of mechanisms may do; memory in MiB."""
+    """The limits of mechanisms' processes; memory in MiB."""
 
     timeout: float | None = setting(
         None,
@@ -397,7 +397,7 @@ class ProcessSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptanceSettings:
-    """Which refutations are accepted: they decide no verdict, and the exit status alone."""
+    """The refutations that a project accepts: they decide no verdict, and the exit status alone."""
 
     baseline: str | None = setting(
         None,

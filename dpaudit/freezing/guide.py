@@ -1,4 +1,4 @@
-"""Which pairs of datasets and which events are worth a black-box audit, from a few frozen runs.
+"""The guide to pairs and events that deserve a black-box audit, from a few frozen runs.
 
 Plain, as all of this folder: it runs in the environment of the audited package. What it says is a
 guess that nobody has to believe: an audit counts the events on outputs of its own.

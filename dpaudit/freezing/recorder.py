@@ -61,7 +61,7 @@ class Run:
 
 
 class State:
-    """What a run has drawn so far."""
+    """The draws of a run so far."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ def hidden(state: State) -> Iterator[None]:
 
 @dataclass
 class Stream:
-    """Where a generator draws from: the run's own stream, or one of a seed in the source."""
+    """The source of a generator's draws: the run's own stream, or one of a seed in the source."""
 
     name: str = ""
     counters: dict[str, int] | None = None

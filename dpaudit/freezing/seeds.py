@@ -1,4 +1,4 @@
-"""Which generators draw the same numbers: those that have the same state when they are made.
+"""Generators that draw the same numbers: those that have the same state at the start.
 
 A number, the list that holds it alone and a number of numpy seed one generator; of another class,
 the same number seeds another.

@@ -193,7 +193,7 @@ class Symbolic(ABC):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """Of the numbers."""
+        """The shape of the numbers."""
 
     @abstractmethod
     def plain(self, reason: str) -> Any:

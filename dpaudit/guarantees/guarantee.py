@@ -229,7 +229,7 @@ class Guarantee(ABC):
 
 @dataclass(frozen=True)
 class GroupOf(Guarantee):
-    """What a guarantee for neighbours says at the two ends of a chain of them.
+    """The guarantee at the two ends of a chain of neighbours.
 
     The trade-off curve ``1 - (1 - f)^{o size}`` of Dong, Roth & Su 2022, Theorem 2.14, found
     through tangents of f, each of which is a bound by itself: never below the truth, and as close

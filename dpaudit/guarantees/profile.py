@@ -111,7 +111,7 @@ class PrivacyProfile(Guarantee):
 
     @cached_property
     def _known(self) -> dict[float, float]:
-        """What was asked already: a function may take long."""
+        """The answers so far: a function may take long."""
         return {}
 
     def _asked(self, epsilon: float) -> float:
@@ -170,7 +170,7 @@ class PrivacyProfile(Guarantee):
 
 @dataclass(frozen=True)
 class _Points:
-    """What several (epsilon, delta) say together."""
+    """The profile that several (epsilon, delta) imply together."""
 
     points: tuple[tuple[float, float], ...]
 

@@ -1,4 +1,4 @@
-"""What a claim that is stated a unit of distance allows two datasets that are so far apart."""
+"""The guarantee of a claim about a unit of distance for two datasets at a given distance."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What became of every statement of a paper: verdicts from evidence, causes, and their counts."""
+"""The ledger of a paper's statements: verdicts from evidence, causes, and their counts."""

@@ -12,7 +12,7 @@ _SPELLED = "no one two three four five six seven eight nine ten".split()
 
 @dataclass(frozen=True, kw_only=True)
 class RowCounts:
-    """What the rows of several papers come to.
+    """The totals of the rows of several papers.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ figures, 8 are reproduced.
 
     @property
     def statements_sentence(self) -> str:
-        """What became of the statements; those about figures in a sentence of their own."""
+        """The totals of the statements; those about figures in a sentence of their own."""
         figures = self.reproduced + self.differing
         about = (
             f" Of {figures} more about figures, {_format_are_count(self.reproduced)} reproduced."

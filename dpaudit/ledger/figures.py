@@ -15,7 +15,7 @@ Figures = Mapping[tuple[str, str], "FigureRun"]
 
 @dataclass(frozen=True, kw_only=True)
 class FigureRun:
-    """What a published run says of one statement about a figure.
+    """The evidence of a published run about one statement on a figure.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a ledger must keep, each breach named by its paper and row."""
+"""Rules of a ledger; each breach is named by its paper and row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpaudit.ledger.verdicts import JudgedRow, Ledger
 
 @dataclass(frozen=True, kw_only=True)
 class Cards:
-    """What is registered, and a row may refer to; each claim that is no question is in a row."""
+    """Registered names to which a row may refer; each claim that is no question is in a row."""
 
     claims: Mapping[str, Claim]
     figures: Mapping[str, Figure]

@@ -86,7 +86,7 @@ class JudgedRow:
 
     @property
     def repair(self) -> str:
-        """What would be true in its place; empty unless it is refuted."""
+        """The true statement in its place; empty unless it is refuted."""
         return self.row.repair if self.verdict == "refuted" else ""
 
     @property

@@ -300,17 +300,17 @@ class ForeignCode:
 
     @property
     def called_as(self) -> str | None:
-        """How it is called, if it is other people's code that states no law."""
+        """The form of a call, if it is other people's code that states no law."""
         return None
 
     @property
     def layout(self) -> Layout | None:
-        """What stands where in its outputs, once that is known."""
+        """The layout of its outputs, once it is known."""
         return None
 
     @property
     def outside(self) -> Outside | None:
-        """What is called, if it is no code of Python."""
+        """The called program or service, if it is no code of Python."""
         return None
 
 

@@ -178,7 +178,7 @@ def _of_list(records: list[Any]) -> CellRows:
 
 
 class _Absent(Enum):
-    """What stands for the value of a record that lacks a key; in every process the same."""
+    """A placeholder for the value that a record lacks; the same in every process."""
 
     KEY = "key"
 

@@ -1,4 +1,4 @@
-"""What the fixture ``dp_audit`` gives a test: an audit with the test's share of the confidence."""
+"""The fixture ``dp_audit``: an audit with the test's share of the confidence."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ class Auditor:
 
     @property
     def _name(self) -> str:
-        """What the audit under way is called: the test, and which of its audits it is."""
+        """The name of the audit under way: the test, and the number of its audit."""
         return self.item.nodeid + (f" ({self.made})" if self.planned > 1 else "")
 
     def _document(self, name: str, result: Result) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a test that fails says: in at most a dozen lines, the first of which says what leaked."""
+"""The message of a test that fails: at most a dozen lines, the first of which says what leaked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pytest calls: options, the marker ``dp``, the fixture ``dp_audit``, what is said at the end.
+"""Hooks of pytest: options, the marker ``dp``, the fixture ``dp_audit``, the summary at the end.
 
 A suite has one error probability. It is shared when collection has ended: every audit that the
 selected tests are going to make gets the same share, whoever runs it. A test that was not seen
@@ -158,7 +158,7 @@ class PytestRun:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the command line says of audits, under the names that `dpaudit.audit` has."""
+        """The options of the command line, under the names that `dpaudit.audit` has."""
         given = {name: self.config.getoption(f"dpaudit_{name}") for name in _OF_AUDITS}
         return {name: value for name, value in given.items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""What ``@pytest.mark.dp`` may say."""
+"""The arguments of ``@pytest.mark.dp``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a whole run of pytest, and its report."""
+"""The summary of a whole run of pytest, and its report."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ Piece: TypeAlias = NDArray[np.float64] | list[bytes]
 
 
 class ProgramAnswer:
-    """What came of an answer.
+    """The part of an answer that came so far.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class ProgramAnswer:
 
     @property
     def left(self) -> bytes:
-        """What came after the line that ends the answer."""
+        """The bytes after the line that ends the answer."""
         return b"\n".join([*self.after[1:], self.rest])
 
     def numbers(self) -> NDArray[np.float64] | None:

@@ -33,7 +33,7 @@ _GATHERING = 0.001  # seconds in which such a program writes some thousands
 
 @dataclass(frozen=True)
 class Hello:
-    """What a program answers to a greeting.
+    """The answer of a program to a greeting.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a program prints, as an output: a number, a line of text, several numbers, or JSON."""
+"""Printed text of a program as an output: a number, a line of text, several numbers, or JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EXACT = 2**53  # integers up to here are doubles
 
 
 class NotAnOutput(ValueError):
-    """What was printed is none of what an output may be; the words say what it is."""
+    """A printed text that cannot be an output; the message says what it is."""
 
 
 def output_of(printed: bytes) -> Any:

@@ -97,7 +97,7 @@ class Program(Outside):
 
     @property
     def reaches(self) -> tuple[str, str]:
-        """What outputs that never vary may come from: nobody sees what a program reads."""
+        """The sources of outputs that never vary: nobody sees the files that a program reads."""
         return "secret, cache or file of a program", self.name
 
     def with_file(self, records: Any, path: Path) -> Program:
@@ -176,7 +176,7 @@ class Program(Outside):
 
     @property
     def form(self) -> str:
-        """How it is called: for every output, or for many; with rng where it takes seeds."""
+        """The form of a call: for every output, or for many; with rng if it takes seeds."""
         if self._runs_once:
             return "f(data, rng)" if self._line.has(SEED) else "f(data)"
         known = self if self.greeted is not None else self.settled(None)
@@ -199,7 +199,7 @@ class Program(Outside):
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What was run, and how."""
+        """The program and its files, in words."""
         shown = ", ".join(f"{name} ({digest[:16]})" for name, digest in self.parts.items())
         said = f"Program, with the beginning of SHA-256 digests: {shown}."
         return (said,) if "rng" in self.form else (said, _OWN)

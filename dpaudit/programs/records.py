@@ -84,7 +84,7 @@ def digest_of_records(records: Any) -> str:
 
 @dataclass(frozen=True)
 class File:
-    """What a file of data holds, and how its name ends."""
+    """The content of a data file, and the suffix of its name."""
 
     content: bytes
     suffix: str
@@ -97,7 +97,7 @@ class File:
 
 @dataclass(frozen=True)
 class Format:
-    """How records are written: the end of a name, and what separates columns of a table."""
+    """The way in which records are written: the suffix of a file, and the separator of columns."""
 
     suffix: str
     separator: str = ","

@@ -107,7 +107,7 @@ class ProgramProcess:
 
     @property
     def waiting(self) -> bytearray:
-        """What has come and was not taken."""
+        """The bytes that came and that nobody took."""
         return self._out
 
     def wait_for_more(self, seconds: float | None) -> bool:

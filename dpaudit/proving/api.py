@@ -105,7 +105,7 @@ def prove(
 
 @dataclass(frozen=True, eq=False)
 class ProofQuestion:
-    """What is to be proved of any function.
+    """A question about what is provable of any function.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class ProofQuestion:
 
     @property
     def request(self) -> TraceRequest:
-        """What is read of a function, for this question."""
+        """The traces of a function, for this question."""
         return TraceRequest(self.domain, self.relation, self.seed, self.runs)
 
     def answer(self, function: Function, form: CallForm) -> CodeProof:

@@ -297,7 +297,7 @@ class CheckerEntry:
 
 
 class CheckerReading:
-    """What a program does when one record changes: (row, cell), or (0, cell) where all are alike.
+    """The effect of one changed record on a program: (row, cell), or (0, cell) if all are alike.
 
     There a node is a list: of one number, or of that of row 0 and of one that stands for any other.
     """
@@ -763,7 +763,7 @@ def delta_of_mu(epsilon: F, square: F) -> Any:
 
 
 class Cost:
-    """What the events of paths cost: pure epsilon, squared mu, rho, and Renyi divergences."""
+    """The cost of the events of paths: pure epsilon, squared mu, rho, and Renyi divergences."""
 
     def __init__(self) -> None:
         self.pure, self.square, self.rho, self.paths = ZERO, ZERO, ZERO, list[Any]()

@@ -1,4 +1,4 @@
-"""What a proof stops at: the line, the reason, and what would make it provable."""
+"""Refusals of a proof: the line, the reason, and a remedy."""
 
 from __future__ import annotations
 

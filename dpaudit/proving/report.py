@@ -1,4 +1,4 @@
-"""What is proved of a function, as plain values: text, tables, JSON, and what audits take of it."""
+"""The report of a proof as plain values: text, tables, JSON, and the part that audits use."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def lines_of(path: PathCost) -> tuple[ReleaseLine, ...]:
 
 @dataclass(frozen=True)
 class ProofNumbers:
-    """What a function keeps, in each of the numbers that a claim may be about.
+    """The guarantee of a function in each of the numbers that a claim may use.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class CodeProof:
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """What is proved: the claim itself where nothing but the rounding of doubles is beyond."""
+        """The proved guarantee: the claim itself if only rounding separates the two."""
         if self.numbers is None:
             return None
         beyond = self.claim is not None and self.numbers.of(self.claim) > _get_guarantee_number(
@@ -205,7 +205,7 @@ class CodeProof:
 
     @property
     def certified_claim(self) -> Guarantee | None:
-        """What the certificate shows by itself; weaker where its checker follows less."""
+        """The guarantee that the certificate shows alone; weaker if its checker follows less."""
         return (
             None if self.certificate is None else _claim_of(self.certificate["instance"]["claim"])
         )
@@ -225,7 +225,7 @@ class CodeProof:
 
     @property
     def of_whom(self) -> str:
-        """Of which neighbours the proof speaks, in a sentence."""
+        """The neighbours of the proof, in a sentence."""
         return f"For all neighbours in the domain ({self.relation}), datasets {self._size()}."
 
     def _size(self) -> str:

@@ -1,4 +1,4 @@
-"""What a function does on all datasets: its paths, one for each way public noise may decide."""
+"""The trace of a function on all datasets: one path for each outcome of public noise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpaudit.proving.universe import Universe
 
 
 class NodeKind(Enum):
-    """What a node's value depends on.
+    """The dependence of a node's value on data and draws.
 
     Attributes
     ----------

@@ -78,7 +78,7 @@ class Universe:
 
 @dataclass(frozen=True)
 class Distance:
-    """How far a value can be apart on neighbours.
+    """The distance of a value between neighbours.
 
     Parameters
     ----------

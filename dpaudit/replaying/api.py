@@ -344,7 +344,7 @@ def _check_findings_elsewhere(
 
 
 class _Held:
-    """Which constants hold in a process, as a task."""
+    """The constants that hold in a process, as a task."""
 
     def __init__(self, blob: bytes, constants: list[list[Any]]) -> None:
         self.blob, self.constants = blob, constants
@@ -358,7 +358,7 @@ class _Held:
 
 
 class _ProcessValues:
-    """What parts of outputs are in a process, with frozen noise, as a task."""
+    """The parts of outputs in a process, with frozen noise, as a task."""
 
     def __init__(self, blob: bytes, reads: list[list[Any]]) -> None:
         self.blob, self.reads = blob, reads
@@ -372,7 +372,7 @@ class _ProcessValues:
 
 
 class _Answers:
-    """What counts read in some calls of a process, as a task."""
+    """The numbers that counts read in some calls of a process, as a task."""
 
     def __init__(self, blob: bytes, reads: list[list[Any]]) -> None:
         self.blob, self.reads = blob, reads

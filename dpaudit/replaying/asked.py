@@ -1,4 +1,4 @@
-"""What a replay of one pair is asked: the claim on it, and what is known beyond its runs."""
+"""The question of a replay about one pair: its claim, and all knowledge beyond its runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpaudit.replaying.counting import ALPHA, COUNTS
 
 @dataclass(frozen=True)
 class ReplayRequest:
-    """What is claimed, and what is known of the code beyond its runs.
+    """A claim, and the knowledge about the code beyond its runs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What replays look at once more before they accuse: other noise that is far out.
+"""The second look of a replay before it accuses: other noise, far out.
 
 A choice that nearly always falls the same way is the same in all runs with ordinary noise.
 """

@@ -84,7 +84,7 @@ def constants(dataset: Sequence[Output], neighbour: Sequence[Output]) -> Iterato
 
 @dataclass(frozen=True)
 class OutputEventCount:
-    """How often an event was seen on fresh runs, and the epsilon that this certifies.
+    """The frequency of an event on fresh runs, and the epsilon that it certifies.
 
     Of an event that is chosen from many, ``seen`` has no value: it says what the event is about.
     """

@@ -1,4 +1,4 @@
-"""What a replay found, for tools that show it beside the code: each finding at its line."""
+"""The findings of a replay, each at its line, for tools that show them beside the code."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class OutputCondition:
 
 @dataclass(frozen=True)
 class ReplayEvent:
-    """What tells two datasets apart.
+    """An event that tells two datasets apart.
 
     Parameters
     ----------

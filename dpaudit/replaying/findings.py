@@ -1,4 +1,4 @@
-"""What two replays show, each finding labelled as what it is.
+"""Findings of two replays, each with the label of its kind.
 
 *proof*
     Two laws, or counts of real runs, contradict the claim on this pair. Laws are those of the

@@ -1,4 +1,4 @@
-"""What a replay shows at a glance: which call spends how much, and what all of them spend."""
+"""The picture of a replay: the epsilon that each call spends, and the total."""
 
 from __future__ import annotations
 

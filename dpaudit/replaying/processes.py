@@ -1,4 +1,4 @@
-"""What a finding of one process is worth in others: proofs stand where all of them bear them out.
+"""The value of one process's finding in other processes: a proof stands if all of them confirm it.
 
 A replay runs in one process. What that process drew when it imported the code, what a file beside
 the code holds, and values that travelled with the code are the same in all of its runs, as a
@@ -83,7 +83,7 @@ _OUTSIDE = (
 
 @dataclass(frozen=True)
 class ProcessRepetition:
-    """What a count reads, in further processes.
+    """The numbers that a count reads, in further processes.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class ProcessRepetition:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """What other processes show, each asked for only where a finding rests on it.
+    """The evidence of other processes; each is asked only if a finding depends on it.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ class ReplayedCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """What two runs with the same frozen noise show of a claim.
+    """The evidence about a claim from two runs with the same frozen noise.
 
     Parameters
     ----------

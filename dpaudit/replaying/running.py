@@ -38,7 +38,7 @@ _BEST = 4
 
 @dataclass(frozen=True)
 class Task:
-    """What is replayed.
+    """The code and the data of a replay.
 
     Parameters
     ----------

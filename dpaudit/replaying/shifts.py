@@ -1,4 +1,4 @@
-"""How far a value moved in scales of its noise, entry by entry, or why nobody can say.
+"""Movements of values in scales of their noise, entry by entry, or the reason why none is known.
 
 Noise that meets a value gives ``centre + factor * z``. On the neighbour the centre is another, and
 ``(centre - other centre) / factor`` is the shift of the law of what is released, in the unit of the

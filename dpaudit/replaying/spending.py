@@ -1,4 +1,4 @@
-"""What all noisy values of a replay spend together, or why nobody can say.
+"""The total that all noisy values of a replay spend, or the reason why it is unknown.
 
 The number is that of releasing every noisy value itself, with the movements of this pair as the
 sensitivities: what the pair cannot exceed, if nothing else looks at the data. It stands only where
@@ -47,7 +47,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Spending:
-    """What all noisy values spend together on a pair.
+    """The total that all noisy values spend on a pair.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a baseline says of a result: that its refutation is accepted, why, and how it moved."""
+"""Acceptance by a baseline: the accepted refutation, the reason, and the change since then."""
 
 from __future__ import annotations
 

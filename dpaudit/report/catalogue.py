@@ -1,4 +1,4 @@
-"""What an index says of claims beside their numbers: readable names, and why they fall.
+"""The catalogue of claims in an index: readable names, and the causes of refutations.
 
 Both are known of installed claims: from their cards, and from the ledgers of their papers.
 """
@@ -48,7 +48,7 @@ class CatalogueRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogue:
-    """What is known of claims, by their names.
+    """The readable names and causes of claims.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every figure shares: its look, and its export to SVG that can stand inside a page."""
+"""The common part of every figure: its look, and its export to SVG that can stand inside a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was checked before a bound was believed, in a report."""
+"""The checks that a bound had to pass, in a report."""
 
 from __future__ import annotations
 

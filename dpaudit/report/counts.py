@@ -26,7 +26,7 @@ class BetEvent(ReportPart):
 
 
 class BetRow(ReportPart):
-    """What came of pairs that were bet on at the same rates, of each event in order."""
+    """The results of pairs that were bet on at the same rates, for each event in order."""
 
     pairs: int
     rates: list[tuple[float, float]] = Field(
@@ -37,7 +37,7 @@ class BetRow(ReportPart):
 
 
 class WealthPath(ReportPart):
-    """How the wealth of bets against the claim went, over outputs of each dataset.
+    """The path of the wealth of bets against the claim, over outputs of each dataset.
 
     The claim is refuted where the wealth reaches its goal, 1 over the error probability. The bound
     is the largest of ``epsilons`` whose wealth, and that of all before it, reached the goal at the
@@ -78,7 +78,7 @@ class BinCounts(ReportPart):
 
 
 class ScoreCounts(ReportPart):
-    """How many scores of either side lie between two edges, by their distance from the threshold.
+    """The numbers of scores of either side between two edges, by their distance from the threshold.
 
     The unit is the spread of all scores (half of them lie within it), so that no output is told.
     What lies beyond the first and the last edge is counted next to them.

@@ -1,4 +1,4 @@
-"""What one command has to say of each audit, for tools that show it beside the code.
+"""Entries of one command about each audit, for tools that show them beside the code.
 
 Their formats (`dpaudit.report.sarif`, `.junit`, `.annotations`, `.brief`) say the same: what was
 refuted and what leaked, what was withheld, and what gave no result, each at its place.

@@ -1,4 +1,4 @@
-"""Where a report was made: versions, the machine, the moment, and what a store had kept."""
+"""The environment of a report: versions, the machine, the moment, and the state of its store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "joblib", "networkx", "pydantic")
 
 
 class Taken(ReportPart):
-    """What a store had kept of an earlier run, and was not drawn again.
+    """The outputs of an earlier run that a store kept, so that they were not drawn again.
 
     ``left_out`` is what differs from run to run by its nature, such as the clock, and is read by
     the code: that it is the same is not known.
@@ -27,7 +27,7 @@ class Taken(ReportPart):
 
 
 class Environment(ReportPart):
-    """Where the report was made; nothing in it changes a number."""
+    """The environment in which the report was made; nothing in it changes a number."""
 
     dpaudit: str
     python: str

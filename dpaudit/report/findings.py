@@ -1,4 +1,4 @@
-"""What decided a row of a ledger, in words: exact numbers as they are, others as everywhere."""
+"""The numbers that decided a row of a ledger, in words: exact ones in full, others rounded."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class ResultNumbers:
 
     @property
     def sign(self) -> str:
-        """What stands before a claimed or proved number in a table."""
+        """The sign before a claimed or proved number in a table."""
         if self.quantity is None:
             return f"{self.unit} ="
         return "below" if self.strict else "at most"

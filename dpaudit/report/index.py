@@ -58,7 +58,7 @@ class IndexRow:
 
     @property
     def plainly(self) -> str:
-        """What was found, in one sentence."""
+        """The result in one sentence."""
         return format_plain_finding(self.result)
 
     @property

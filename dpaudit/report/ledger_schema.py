@@ -87,7 +87,7 @@ class PaperDocument(ReportPart):
 
 
 class CountsDocument(ReportPart):
-    """What the rows come to; causes of one name in several papers count once."""
+    """The totals of the rows; causes of one name in several papers count once."""
 
     papers: int
     statements: int

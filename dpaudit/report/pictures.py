@@ -1,4 +1,4 @@
-"""Which pictures a result has: those of its report, which are those of `Result.figure` as well."""
+"""Pictures of a result: those of its report, which `Result.figure` draws as well."""
 
 from __future__ import annotations
 

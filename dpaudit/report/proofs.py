@@ -1,4 +1,4 @@
-"""What is proved beside a claim, in a report, or what stopped the proof."""
+"""The proof beside a claim in a report, or the line that stopped it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dpaudit.report.counts import Probability, ReportPart
 
 
 class Proved(ReportPart):
-    """What follows from a theorem for the mechanism as configured, with the theorem's source."""
+    """The guarantee of a theorem for the mechanism as configured, with the theorem's source."""
 
     epsilon: float | None = None
     delta: Probability | None = None
@@ -22,7 +22,7 @@ class Proved(ReportPart):
 
 
 class ProofStop(ReportPart):
-    """Where a proof from the code stopped: the line, the reason, and what would help."""
+    """The place where a proof from the code stopped: the line, the reason, and a remedy."""
 
     place: str
     reason: str

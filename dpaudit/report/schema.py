@@ -48,7 +48,7 @@ Label = Literal["certificate", "assumption"]
 
 
 class Claimed(ReportPart):
-    """What the source states: an (epsilon, delta) guarantee, or a bound on another number.
+    """The claim of the source: an (epsilon, delta) guarantee, or a bound on another number.
 
     A privacy claim in another currency (mu, rho, a Renyi divergence) has its number in ``value``.
     """
@@ -61,7 +61,7 @@ class Claimed(ReportPart):
 
 
 class AUnit(ReportPart):
-    """Of a claim about any two datasets: what it is a unit of their distance.
+    """The claim for one unit of distance, if the claim is about any two datasets.
 
     What is claimed of the pair that was audited is this times how far the two are ``apart``, or its
     square of a claim of rho; it stands in ``claimed`` of the result.
@@ -73,7 +73,7 @@ class AUnit(ReportPart):
 
 
 class Measured(ReportPart):
-    """What the trials certify about this pair, in the unit of the claim.
+    """The bounds that the trials certify about this pair, in the unit of the claim.
 
     ``lower`` is at most, and ``upper`` at least, the true value of the audited pair, both together
     with probability ``confidence``. ``upper`` is null where nothing rigorous bounds it, and
@@ -171,7 +171,7 @@ class SmallestPair(ReportPart):
 
 
 class PairSearch(ReportPart):
-    """Which of several pairs was audited, and what the ranking of them cost.
+    """The audited pair among several, and the cost of ranking them.
 
     ``promised`` are estimates of each pair's epsilon on outputs that certify nothing; where
     pairs have different claims, of how soon each falls.
@@ -353,7 +353,7 @@ class Result(ReportPart):
 
     @property
     def certificate(self) -> Certificate | None:
-        """What others can check again, of a refutation that was just reached."""
+        """The evidence for others to check, for a refutation that was just reached."""
         return self._certificate
 
     def keep(self, certificate: Certificate | None, *, holds_records: bool) -> Self:

@@ -1,4 +1,4 @@
-"""How a result shows itself: looked up by its type, and registered by the module that renders.
+"""Displays of results: looked up by type, and registered by the module that renders.
 
 A result is data and imports nothing that draws; `dpaudit.report` imports what renders it.
 """

@@ -21,7 +21,7 @@ OUTCOMES = {True: "held", False: "did not hold", None: "could not be judged"}
 
 @dataclass(frozen=True, kw_only=True)
 class SettingFinding:
-    """What one setting says of one statement.
+    """The judgement of one statement in one setting.
 
     Parameters
     ----------

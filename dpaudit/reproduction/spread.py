@@ -21,7 +21,7 @@ _AT_ONCE = 10  # runs whose outputs are in memory together
 
 
 class Sampled(Protocol):
-    """What runs are drawn from."""
+    """The source of runs."""
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
         """Return ``trials`` outputs."""

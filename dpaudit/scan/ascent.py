@@ -64,7 +64,7 @@ def constants_of(mechanism: Foreign, dataset: Any) -> list[Any]:
 
 @dataclass
 class PairGlimpses:
-    """What looks at pairs in the package's environment, and counts its calls (`engine.Sight`).
+    """An observer of pairs in the package's environment that counts its calls (`engine.Sight`).
 
     Parameters
     ----------

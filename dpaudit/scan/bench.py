@@ -29,7 +29,7 @@ START = 60.0  # seconds that importing a package may take
 
 @dataclass(frozen=True, kw_only=True)
 class Installed:
-    """Where a package is installed, and the plain module that says how it is called.
+    """The environment of an installed package, and the plain module that states its calls.
 
     Parameters
     ----------

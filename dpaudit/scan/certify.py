@@ -80,7 +80,7 @@ _ALONE = SampleSizes(16, 120)  # of outputs that are drawn one by one, at most
 
 @dataclass(frozen=True)
 class Certified:
-    """What fresh outputs certify of a claim on one pair.
+    """The bound that fresh outputs certify for a claim on one pair.
 
     ``lower`` is at most the pair's epsilon at ``at_delta``, but for the error probability;
     ``claimed`` is the claim's there. ``event`` and ``kind`` are None where nothing was counted.

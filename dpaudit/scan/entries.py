@@ -1,4 +1,4 @@
-"""What a scan found, for tools that show it: a finding each, what held, and what is withheld.
+"""Entries of a scan for tools: one for each finding, claims that held, and verdicts withheld.
 
 All of it is what the terminal shows to who ran the scan: no script and no draft of an issue, and
 nothing that was refuted under a relation that the documentation does not claim.

@@ -1,4 +1,4 @@
-"""Where a package runs: beside dpaudit, or in an environment of its own that is built once.
+"""Environments of packages: this one, or an own environment that is built once.
 
 An environment is named by a hash of its requirements and its Python, built under another name and
 renamed when it is whole, and found again by that name. Nothing in it knows of dpaudit.
@@ -42,7 +42,7 @@ class CannotBeBuilt(DpauditError):
 
 @dataclass(frozen=True)
 class VersionEnvironment:
-    """Where one version of a package runs.
+    """The environment of one version of a package.
 
     Parameters
     ----------

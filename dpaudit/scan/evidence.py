@@ -1,4 +1,4 @@
-"""What stands behind the findings of a scan: a reproduction of each, pages, drafts of issues."""
+"""Evidence behind the findings of a scan: a reproduction of each, pages, drafts of issues."""
 
 from __future__ import annotations
 

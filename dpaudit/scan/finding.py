@@ -25,7 +25,7 @@ Found = Annotated[Verdict, BeforeValidator(in_present_words)]
 
 
 class ClaimedGuarantee(ReportPart):
-    """What the documentation claims of one setting, and where."""
+    """The claim of the documentation about one setting, and its place."""
 
     words: str = Field(description="The guarantee in words, such as '(1, 0)-DP'.")
     epsilon: float | None = None
@@ -242,7 +242,7 @@ class FloatingCheck(ReportPart):
 
 
 class PackageEnvironment(ReportPart):
-    """Where the package ran."""
+    """The environment in which the package ran."""
 
     python: str
     isolated: bool
@@ -251,7 +251,7 @@ class PackageEnvironment(ReportPart):
 
 
 class Certainty(ReportPart):
-    """How one error probability was shared out among all checks."""
+    """The shares of one error probability among all checks."""
 
     confidence: Probability
     words: str
@@ -291,7 +291,7 @@ class ScanResult(ReportPart):
 
     @property
     def remarks(self) -> list[str]:
-        """What there was no time for, what failed, and what else is to be said, as lines."""
+        """The notes on skipped checks, on failures, and on anything else, as lines."""
         return [*self.unreached, *(one.words for one in self.failed_searches), *self.notes]
 
     @property

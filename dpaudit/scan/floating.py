@@ -93,7 +93,7 @@ class Gap(NamedTuple):
 
 @dataclass
 class FloatingRan:
-    """What came of one additive subject: what was tested, and what could not be."""
+    """The tests of one additive subject, and those that were not possible."""
 
     tested: list[CornerResult] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
@@ -325,7 +325,7 @@ class _Chosen(NamedTuple):
 
     @property
     def beyond(self) -> float:
-        """How far beyond the claim the event promises to be."""
+        """The distance beyond the claim that the event promises."""
         return self.event.promised - self.point[0]
 
 

@@ -90,7 +90,7 @@ class Foreign:
 
     @property
     def called_as(self) -> str:
-        """How it is called."""
+        """The form of a call."""
         return f"{self.function}(data, {', '.join(self.parameters)})"
 
     def having(self, layout: Layout) -> Foreign:

@@ -148,12 +148,12 @@ class PackageVersion:
 
     @property
     def sentence(self) -> str:
-        """How many findings there are, in words."""
+        """The number of findings, in words."""
         return format_finding_count(self.findings, self.withheld)
 
     @property
     def checks(self) -> str:
-        """How many checks were made, by kind, in words."""
+        """The number of checks of each kind, in words."""
         return ", ".join(f"{format_integer(of)} {kind}" for kind, of in self.scan.checks.items())
 
 
@@ -166,12 +166,12 @@ class Bug:
 
     @property
     def title(self) -> str:
-        """What it is about."""
+        """The subject of the finding."""
         return self.thread.title
 
     @property
     def url(self) -> list[str]:
-        """Where it is public."""
+        """The address of a public thread."""
         return self.thread.url
 
     @property
@@ -215,7 +215,7 @@ class AccountantVersion:
 
     @property
     def sentence(self) -> str:
-        """How many false claims there are, in words."""
+        """The number of false claims, in words."""
         return format_false_claim_count(self.scan)
 
     @property

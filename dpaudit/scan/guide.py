@@ -1,4 +1,4 @@
-"""Which pairs are worth a second look, by runs whose noise is frozen (`dpaudit.freezing`).
+"""The guide to pairs that deserve a second look, by runs with frozen noise (`dpaudit.freezing`).
 
 One run on the dataset and one on each neighbour, with the same noise: what moves against the scale
 of its noise, or changes its calls, is looked at. It is a guide and no more: what certifies is drawn
@@ -25,7 +25,7 @@ _FOLDER = str(Path(freezing.__file__).resolve().parent)
 
 
 class Glimpse(NamedTuple):
-    """What a run with frozen noise shows of a pair.
+    """The evidence about a pair from a run with frozen noise.
 
     ``moved`` is how far what noise is added to moved, in scales of the noise, 0 if nobody knows;
     ``declared`` the epsilon that the mechanisms whose value moved state together.

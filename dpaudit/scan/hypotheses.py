@@ -14,7 +14,7 @@ from dpaudit.scan.pairs import FAMILIES, SubjectCandidate
 
 
 class Hypothesis(NamedTuple):
-    """What is certified, and with which result: a claim on one pair."""
+    """A hypothesis to certify, and its result: a claim on one pair."""
 
     candidate: SubjectCandidate
     claim: PackageClaim
@@ -31,7 +31,7 @@ class Weighed(NamedTuple):
 
 @dataclass
 class Ran:
-    """What came of one subject."""
+    """The outcome of one subject."""
 
     subject: Subject
     tested: list[Hypothesis] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Where Pythons of a version are: this one, those on the path, pyenv's and uv's."""
+"""Interpreters of a version of Python: this one, those on the path, pyenv's and uv's."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class RefutationLook:
-    """What looks at a refutation again.
+    """A second look at a refutation.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a person states of a package's findings: public threads, an embargo, what peers reported.
+"""Statements of a person about a package's findings: public threads, an embargo, peers' reports.
 
 It stands in one TOML file a package beside the gallery:
 
@@ -78,7 +78,7 @@ class Thread(ReportPart):
 
 
 class Peer(ReportPart):
-    """What another tool reported of the same package, and where."""
+    """The report of another tool about the same package, and its place."""
 
     tool: str
     says: str

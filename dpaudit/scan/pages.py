@@ -28,7 +28,7 @@ class SubjectRow:
 
     @property
     def sentence(self) -> str:
-        """What held and what did not, by relation."""
+        """The claims that held and those that did not, by relation."""
         return " ".join(_format_checked_lines(self.lines))
 
 

@@ -55,7 +55,7 @@ class SubjectCandidate:
 
     @property
     def family(self) -> Family:
-        """What was done to a record."""
+        """The change of a record."""
         if self.given == "missing value":
             return "missing value"
         if min(map(size_in_records, (self.pair.dataset, self.pair.neighbour))) <= _FEW:

@@ -1,4 +1,4 @@
-"""What a function of a package returns, part by part: runs where dpaudit is not installed.
+"""The probe of a package's function: its returned parts, in an environment without dpaudit.
 
 Runs as a script, ``python probe.py FILE FUNCTION``, and needs the standard library and numpy alone.
 A line of JSON asks for runs of the function on datasets; a line of JSON answers with the parts of

@@ -1,4 +1,4 @@
-"""What may be shown of a scan: all of it to who ran it, and to others what is public.
+"""The public part of a scan: the person who ran it sees all of it, and others see this part.
 
 A finding is public if a public thread is about it, or a person lifted the embargo
 (`dpaudit.scan.known`). Of any other only the number is said. That has to hold of everything that is

@@ -76,7 +76,7 @@ _OUT_OF_TIME = "the time ran out before any of its pairs was certified"
 
 @dataclass(frozen=True, kw_only=True)
 class ScanBudget:
-    """What a scan may take, and how sure it is.
+    """The limits of a scan, and its confidence.
 
     Parameters
     ----------

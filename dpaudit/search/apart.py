@@ -44,7 +44,7 @@ _ROUNDS = 400
 
 @dataclass(frozen=True)
 class Range:
-    """What makes any two datasets a pair, and how far apart they are worth a look.
+    """The relation that makes any two datasets a pair, and the distances that a search tries.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class SeenApart:
 
     @property
     def rank(self) -> float:
-        """How much is shown: a unit of distance, unless no noise pays for it."""
+        """The size of the evidence for one unit of distance, or in all if no noise pays for it."""
         return self.shown.size if self.is_beyond else self.shown.size / self.apart
 
     @property

@@ -1,4 +1,4 @@
-"""How well a choice among noisy values tells two datasets apart.
+"""Choices among noisy values, by how well they tell two datasets apart.
 
 A function that returns the largest of noisy scores shows nothing of a shift that all scores share,
 and little of an item that is hardly ever chosen. So what counts is the loss that outputs could

@@ -1,4 +1,4 @@
-"""How well comparisons of noisy values tell two datasets apart.
+"""Comparisons of noisy values, by how well they tell two datasets apart.
 
 A sparse vector answers a query by whether it, with noise, is above a limit with noise. Nothing of
 the noise gets out, and all comparisons of a limit have its noise, so how far one of them moved says
@@ -66,7 +66,7 @@ class End(NamedTuple):
 
 @dataclass
 class ComparisonLog:
-    """What runs compared so far: how much at most, and after which answer they stopped, if any."""
+    """The comparisons of runs so far: the most that they show, and the answer that stopped them."""
 
     longest: int = 0
     end: End | None = None

@@ -67,7 +67,7 @@ class PairCandidate:
 
 @dataclass(frozen=True)
 class Search:
-    """What a search found, the best first, and at how many pairs and calls it looked.
+    """The pairs that a search found, the best first, and its numbers of pairs and calls.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def key_of(value: Any) -> Any:
 
 
 class Sight(Protocol):
-    """What looks at pairs, and counts its calls."""
+    """An observer of pairs that counts its calls."""
 
     runs: int
     most: int

@@ -1,4 +1,4 @@
-"""How far a query moves between neighbours of a domain: at least."""
+"""The movement of a query between neighbours of a domain: at least."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def first_digit(value: float) -> float:
 
 
 class AnswerDistance(NamedTuple):
-    """How far two answers are apart, and what of it rounding cannot explain."""
+    """The distance of two answers, and the part of it that rounding cannot explain."""
 
     distance: float
     certain: float

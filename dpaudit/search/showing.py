@@ -1,4 +1,4 @@
-"""What a few runs with the same noise show of a pair.
+"""The evidence of a pair from a few runs with the same noise.
 
 A *run* is frozen: every random primitive that is known is intercepted, and the k-th draw of a kind
 is the same on both datasets. Four things tell two datasets apart, the first ones beyond any noise:
@@ -48,7 +48,7 @@ _LARGEST = 50.0  # movement that a scale of 0 counts as
 
 
 class PairSignal(NamedTuple):
-    """What was seen of a pair: its kind, and how much, as a number that is to be large."""
+    """The evidence of a pair: its kind, and its size as a number to maximise."""
 
     size: float
     kind: Kind

@@ -1,4 +1,4 @@
-"""What was found on fewer records, and on simpler ones, that shows as much.
+"""Shrinking of a pair to fewer and simpler records that show as much.
 
 Records that both datasets have are left out, a half, a quarter, ... at a time; those that stay
 become one, or the simplest that there is: 0, an end, a whole number, one of few digits.

@@ -44,7 +44,7 @@ class UnitPair(NamedTuple):
 
 @dataclass(frozen=True)
 class PairSpace:
-    """Where pairs are looked for.
+    """The space in which a search looks for pairs.
 
     Parameters
     ----------

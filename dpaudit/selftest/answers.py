@@ -25,7 +25,7 @@ class KnownAnswer(Protocol):
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """The name in tables."""
         ...
 
     @property
@@ -60,7 +60,7 @@ class KnownAnswer(Protocol):
 
     @property
     def published(self) -> float | None:
-        """What another tool has published that it found, at these parameters."""
+        """The result that another tool has published for these parameters."""
         ...
 
     @property

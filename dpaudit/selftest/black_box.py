@@ -51,7 +51,7 @@ _ERRORS = 3.6  # the standard errors that are to fit in it: of the bound, and of
 
 @dataclass(frozen=True, kw_only=True)
 class SelfTestBudget:
-    """How much of each dataset is drawn for what.
+    """The numbers of outputs that each purpose draws of each dataset.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class SelfTestBudget:
 
 @dataclass(frozen=True, kw_only=True)
 class BlackBoxResult:
-    """What outputs alone certified about a known answer, and what that took.
+    """The bound that outputs alone certified for a known answer, and the outputs that it took.
 
     ``lower`` is at most the pair's true epsilon with the probability that was asked for, and
     ``nearly_certain``, from the same counts, but for the smaller one; ``hits`` and ``other_hits``

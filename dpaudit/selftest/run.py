@@ -210,7 +210,7 @@ class SelfTest:
 
     @property
     def asked(self) -> int:
-        """How many results were asked for."""
+        """The number of results that the run asked for."""
         return len(self.tested) + len(self.measured) + len(self.missing)
 
     @property
@@ -227,7 +227,7 @@ class SelfTest:
 
     @property
     def misses(self) -> Rate | None:
-        """How often a 95% bound was above the truth; None if no answer is finite."""
+        """The share of 95% bounds above the truth; None if no answer is finite."""
         finite = [one for one in self.measured if np.isfinite(one.event)]
         return Rate(sum(one.missed for one in finite), len(finite), ALPHA) if finite else None
 

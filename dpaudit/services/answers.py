@@ -1,4 +1,4 @@
-"""What an answer of a service says: the part of it that is the output."""
+"""Answers of a service: the part of them that is the output."""
 
 from __future__ import annotations
 

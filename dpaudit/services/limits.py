@@ -1,4 +1,4 @@
-"""What a service may be asked, and how long: the pace of all processes together, and a journal.
+"""Limits of a service's requests: the pace of all processes together, and a journal.
 
 Workers are processes, and one limit holds for all. They share a file that begins with the service
 object of the program that audits and ends with the last process that uses it
@@ -27,7 +27,7 @@ _MOST = 8  # versions that are listed
 
 @dataclass(frozen=True)
 class ServiceUsage:
-    """What was seen of a service by all processes.
+    """The observations of a service in all processes.
 
     Parameters
     ----------
@@ -69,14 +69,14 @@ class ServiceUsage:
 
 @dataclass
 class _Page:
-    """What the file holds."""
+    """The content of the file."""
 
     next: float = 0.0
     seen: ServiceUsage = field(default_factory=ServiceUsage)
 
 
 class JournalToken:
-    """What names a journal; the program that made it leaves the file when the token goes.
+    """The name of a journal; the program that made it deletes the file when the token goes.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Journal:
 
     @property
     def seen(self) -> ServiceUsage:
-        """What all processes have seen."""
+        """The observations of all processes."""
         with self._page() as page:
             return page.seen
 

@@ -1,4 +1,4 @@
-"""Where a nonce goes in a request that has no place for one: no two requests are then the same."""
+"""Nonces in requests that have no place for one: no two requests are then the same."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class Service(Outside):
 
     @property
     def name(self) -> str:
-        """What a report calls it: where it is, without what the address asks."""
+        """The name in reports: the address, without the part that asks for data."""
         return f"{self.method or self._method} {self.url.partition('?')[0]}"
 
     @property
@@ -134,7 +134,7 @@ class Service(Outside):
 
     @property
     def seen(self) -> ServiceUsage:
-        """What was seen of it by all processes."""
+        """The observations of the service in all processes."""
         return Journal(self.token.name).seen
 
     @property
@@ -154,7 +154,7 @@ class Service(Outside):
 
     @property
     def form(self) -> str:
-        """How it is called: a request has a seed that follows from the audit's."""
+        """The form of a call: a request has a seed that follows from the audit's."""
         return "f(data, rng)"
 
     @cached_property

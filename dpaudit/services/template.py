@@ -36,7 +36,7 @@ Kind = Literal["json", "form", "text"]
 
 @dataclass(frozen=True)
 class TemplateValues:
-    """What the words of a template stand for in one request.
+    """The values of a template's words in one request.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How long to wait where a service asks for it."""
+"""The time to wait when a service asks for it."""
 
 from __future__ import annotations
 

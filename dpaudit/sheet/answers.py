@@ -22,7 +22,7 @@ Standing = Literal["shown", "claimed", "not looked at"]
 
 @dataclass(frozen=True)
 class AnswerPart:
-    """What is said of some results alike.
+    """One answer about several results.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Signer:
-    """Who makes the sheet, on which day, and until when it may be used."""
+    """The author of the sheet, its day, and the end of its validity."""
 
     by: str | None
     on: datetime.date

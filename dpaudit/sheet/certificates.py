@@ -23,7 +23,7 @@ _NO_MORE = 1 + _AGREEMENT  # a report may state less than its certificate
 
 @dataclass(frozen=True)
 class CertificateCheck:
-    """What became of the certificate of one result.
+    """The state of one result's certificate.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ NO_CERTIFICATE = CertificateCheck("none")
 
 @dataclass(frozen=True, kw_only=True)
 class ProofSubject:
-    """What a report of a proof says it is about: its function, neighbours and datasets."""
+    """The subject of a proof in its report: function, neighbours and datasets."""
 
     function: str
     relation: str
@@ -65,7 +65,7 @@ class ProofSubject:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportStatement:
-    """What a report states that its certificate has to state as well; None where it does not.
+    """The statements of a report that its certificate has to repeat; None if it does not.
 
     ``number`` is the claimed one, which ``lower`` is divided by for the ratio of a certificate, and
     ``files`` are the digests of the files of outputs that the report is about.

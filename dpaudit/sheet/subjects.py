@@ -1,4 +1,4 @@
-"""What a sheet is about: facts that are fields of reports, whichever command wrote them."""
+"""Subjects of a sheet: facts from the fields of reports of any command."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def name_of_group(text: str) -> str:
 
 @dataclass(frozen=True)
 class Torn:
-    """What is left of lines that no writer finished.
+    """The rest of lines that no writer finished.
 
     Parameters
     ----------
@@ -114,13 +114,13 @@ class Torn:
 
     @property
     def digest(self) -> str:
-        """Of all pieces."""
+        """The digest of all pieces."""
         return hashlib.sha256(b"\n".join(self.pieces)).hexdigest()
 
 
 @dataclass(frozen=True)
 class Chain:
-    """What a file holds.
+    """The content of a file.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What ``dpaudit spend show`` says: as JSON with a schema, from the lines of a file."""
+"""The document of ``dpaudit spend show``: JSON with a schema, from the lines of a file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Remark = Literal["clock-behind", "torn", "network", "exceeded", "planned"]
 
 
 class MethodDocument(ReportPart):
-    """What one method makes of all that was released to whoever is charged most."""
+    """The total of one method for the record that is charged most."""
 
     method: FilterMethod
     epsilon: float
@@ -53,7 +53,7 @@ class LimitDocument(ReportPart):
 
 
 class GroupDocument(ReportPart):
-    """What one of the disjoint groups is charged; null is who is in none that is named."""
+    """The total of one disjoint group; null for records in no named group."""
 
     name: str | None
     spent: tuple[float, ...] = Field(description="Of each limit.")
@@ -77,7 +77,7 @@ class AnswerDocument(ReportPart):
 
 
 class PlannedDocument(ReportPart):
-    """What holds if no parameter of a release depends on an earlier output."""
+    """The total that holds if no parameter of a release depends on an earlier output."""
 
     epsilon: float | None
     delta: float
@@ -85,7 +85,7 @@ class PlannedDocument(ReportPart):
 
 
 class PointDocument(ReportPart):
-    """What was spent after a release."""
+    """The total after a release."""
 
     number: int
     charged_at: str

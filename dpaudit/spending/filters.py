@@ -119,7 +119,7 @@ class Terms(ReportPart):
 
 @dataclass(frozen=True)
 class ReleaseTotal:
-    """What was released about one record.
+    """The releases about one record.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class ReleaseTotal:
 
 @dataclass(frozen=True)
 class LimitSpending:
-    """How much of a limit is spent, and by which method; infinite where none has a number."""
+    """The spent part of a limit, and its method; infinite if no method has a number."""
 
     amount: float
     method: FilterMethod | None = None
@@ -411,7 +411,7 @@ def is_within_limits(terms: Terms, totals: Sequence[ReleaseTotal]) -> bool:
 
 
 class More(ReportPart):
-    """How many more of something fit."""
+    """The number of further charges that fit."""
 
     count: int = Field(ge=0)
     is_least: bool = Field(default=False, description="Whether there may be more.")

@@ -1,4 +1,4 @@
-"""What would fit of a release that does not: the least noise, or the largest epsilon, by bisection.
+"""Remedies for a release that does not fit: the least noise or the largest epsilon, by bisection.
 
 The number is one with which the budget's own filter lets the release pass: it was asked of that.
 """

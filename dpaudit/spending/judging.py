@@ -28,7 +28,7 @@ _DIGITS = 6  # of a number in a sentence
 
 @dataclass(frozen=True, kw_only=True)
 class Charge:
-    """What became of a release that was charged, or asked about.
+    """The decision about a release that was charged, or asked about.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Charge:
 
     @cached_property
     def more(self) -> More:
-        """How many more such releases fit after it; worked out when it is asked for."""
+        """The number of further such releases that fit; computed on request."""
         return self.count() if self.fits else More(count=0)
 
     @cached_property

@@ -45,7 +45,7 @@ _OFF = 1e-11  # relative error of divergences, whose tests ask for 1e-12
 
 @dataclass(frozen=True)
 class Price:
-    """What releases cost, every number rounded up and infinite where no theorem gives it.
+    """The cost of releases, with every number rounded up and infinite if no theorem gives it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a budget requires of a charge: one spelling of a group, and no less than is proved."""
+"""Requirements of a budget: one spelling of each group, and no charge below the proved cost."""
 
 from __future__ import annotations
 

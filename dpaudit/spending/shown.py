@@ -1,4 +1,4 @@
-"""What is shown of a budget: sentences, Markdown, JSON and a picture over time."""
+"""The display of a budget: sentences, Markdown, JSON and a picture over time."""
 
 from __future__ import annotations
 

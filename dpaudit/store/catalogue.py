@@ -1,4 +1,4 @@
-"""What a store holds, in words and in numbers; what is left out of it, and what it is merged of."""
+"""The catalogue of a store, in words and in numbers, with exclusions and merges."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ class OtherDecisions:
 
 @dataclass(frozen=True)
 class Merged:
-    """What a store got by `merge_stores`.
+    """The additions to a store by `merge_stores`.
 
     Parameters
     ----------

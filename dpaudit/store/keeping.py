@@ -1,4 +1,4 @@
-"""What a store keeps of an audit, and what it gives back when the audit goes on.
+"""The part of an audit that a store keeps, and returns when the audit goes on.
 
 An audit is known by its identity: name, code, mechanism, pair, claim and settings
 (`dpaudit.store.identity`), so that a changed mechanism never meets the outputs of an old one. In it
@@ -46,12 +46,12 @@ _CURE = (
 
 
 class NotKept(UserWarning):
-    """What is drawn is not kept, or no longer."""
+    """A store that keeps no outputs, or no longer does."""
 
 
 @dataclass
 class Storing:
-    """Where audits are kept: a file, that is opened when there is something to keep.
+    """The place of kept audits: a file that is opened when there is something to keep.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ _BLOCK = "INSERT OR IGNORE INTO blocks (stage, place, data) VALUES (?, ?, ?)"
 
 
 class StoreStage:
-    """What is kept of the units of one purpose.
+    """The kept units of one purpose.
 
     Parameters
     ----------

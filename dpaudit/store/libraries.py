@@ -1,4 +1,4 @@
-"""What a program put into libraries, and the settings by which they work out numbers.
+"""Changes that a program made to libraries, and the settings of their arithmetic.
 
 The content of a package says what was installed. What stands in its modules while a program runs
 may be another thing: a notebook's cell sets ``numpy.random.default_rng = mine``, a script sets the

@@ -1,4 +1,4 @@
-"""What an installed package is: its version, and the content of its code and of all that it needs.
+"""The identity of an installed package: its version, its code, and everything that it needs.
 
 A version says what somebody meant to install. Here it is read what is there: the list of files with
 their digests (``RECORD``), the commit or archive that it was installed from (``direct_url.json``),

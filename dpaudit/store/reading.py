@@ -1,4 +1,4 @@
-"""What code reads beside its arguments: variables, files, programs, networks; found by reading it.
+"""Sources that code reads beside its arguments: variables, files, programs, networks.
 
 A store knows results by the code and the values that determine them. What code fetches while it
 runs is one of these, too: a variable or a file whose name can be worked out beforehand belongs to
@@ -40,7 +40,7 @@ _WRITES = {"update", "__setitem__", "__delitem__", "clear", "putenv"}
 
 
 class Reads(NamedTuple):
-    """What code reads: variables and files by name, what nobody sees, and what is left out.
+    """The variables and files that code reads, by name, with unseen reads and those left out.
 
     ``by_name`` says that the code works out the names of what it calls; ``imports`` are modules
     that it imports while it runs.

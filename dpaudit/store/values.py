@@ -1,4 +1,4 @@
-"""What expressions of code stand for, as far as that can be worked out without running it.
+"""The values of expressions of code, as far as they follow without running it.
 
 Names are resolved against the values that the code would find, or against what its source binds
 once, so that ``from os import environ as e`` and ``NAME = "SCALE"`` beside ``os.environ[NAME]`` are
@@ -94,7 +94,7 @@ def constants(tree: ast.Module) -> dict[str, Any]:
 
 
 class ImportSymbol(NamedTuple):
-    """What is imported and not at hand, by its name."""
+    """An imported object that is not at hand, by its name."""
 
     name: str
 

@@ -1,1 +1,1 @@
-"""What the code of a function says of its privacy: laws and bounds that are read by running it."""
+"""Privacy read from the code of a function: laws and bounds, by running it."""

@@ -28,11 +28,11 @@ from dpaudit.tracing.spread import (
 
 
 class NoBound(Exception):
-    """What a function does is covered by no rule."""
+    """An operation that no rule covers."""
 
 
 class BoundedRules(Protocol):
-    """What functions of numpy of bounded arrays are, and parts of such arrays."""
+    """The rules of numpy's functions for bounded arrays, and parts of such arrays."""
 
     def call(self, reading: BoundedReading, function: Any, given: Any, named: Any) -> Any:
         """Return a function of numpy of bounded arrays, and of others."""
@@ -148,7 +148,7 @@ class BoundedArray(NDArrayOperatorsMixin):
 
     @property
     def spread(self) -> Spread:
-        """What is known; refused after a part of it was changed in place."""
+        """The bounds; an array that changed in place has none."""
         # A view was written over, and numpy would have changed this array as well. What is known of
         # it is out of date.
         if self._changed_view is not None:
@@ -159,7 +159,7 @@ class BoundedArray(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the array."""
+        """The shape of the array."""
         return self._spread.shape
 
     @property
@@ -174,7 +174,7 @@ class BoundedArray(NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the entries."""
+        """The dtype of the entries."""
         return self._spread.sample.dtype
 
     def __len__(self) -> int:

@@ -75,7 +75,7 @@ class Choosing(Pending):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the options."""
+        """The dtype of the options."""
         return self._options.dtype
 
     def decide(self) -> Any:
@@ -297,7 +297,7 @@ class Geometric(Pending):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of what it will be."""
+        """The dtype of the value that it becomes."""
         return np.dtype(np.int64)
 
     def decide(self) -> Any:

@@ -45,7 +45,7 @@ class RunOutput:
 
 @dataclass(frozen=True, eq=False)
 class ReadOff:
-    """How noisy values are read off outputs: ``numbers @ matrix + offset``.
+    """The map from outputs to noisy values: ``numbers @ matrix + offset``.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class Chances:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the value."""
+        """The shape of the value."""
         return self.options.shape[:-1]
 
     @property
@@ -247,7 +247,7 @@ class Stepped:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the value."""
+        """The shape of the value."""
         return self.centre.shape
 
     @property

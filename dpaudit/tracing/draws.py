@@ -48,7 +48,7 @@ class NoisyValue:
 
     @property
     def key(self) -> tuple[str, str, tuple[int, ...]]:
-        """What two runs that see the same noisy values agree on."""
+        """The state that two runs share if they see the same noisy values."""
         return self.kind, self.place, self.parameters.shape
 
     def align(self, other: NoisyValue) -> bool:

@@ -60,7 +60,7 @@ class Lanes(NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of an entry."""
+        """The dtype of an entry."""
         return self.values.dtype
 
     @property

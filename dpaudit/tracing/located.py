@@ -216,7 +216,7 @@ class WholeNoise(Pending):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of what it will be."""
+        """The dtype of the value that it becomes."""
         return self._whole
 
     def decide(self) -> Any:

@@ -32,7 +32,7 @@ class _Stop(BaseException):
 
 @dataclass(frozen=True)
 class RunTrace:
-    """What a run came to: its result, its noisy values, and why it has no law, if so."""
+    """The end of a run: its result, its noisy values, and the reason if it has no law."""
 
     run: Run
     meetings: list[NoisyValue]

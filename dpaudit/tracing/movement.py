@@ -1,4 +1,4 @@
-"""How far each noisy value's centre moves on a pair, after every history: read from the code.
+"""Bounds on the movement of each noisy value's centre on a pair, after every history, from code.
 
 The function runs once on arrays that know how far they can be apart (`dpaudit.tracing.bounded`).
 Noise that is added to one makes a noisy value, and everything made of noisy values alone is the

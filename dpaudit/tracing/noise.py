@@ -44,7 +44,7 @@ class NoiseDraw(Unmet):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the noise."""
+        """The shape of the noise."""
         return self._standard.shape
 
     def refusal(self, reason: str) -> Exception:
@@ -122,7 +122,7 @@ def release(
 
 
 class BoundedGenerator:
-    """What a function draws from: Gaussian and Laplace noise whose scale is public.
+    """The source of a function's noise: Gaussian and Laplace noise with a public scale.
 
     Parameters
     ----------

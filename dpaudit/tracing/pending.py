@@ -33,7 +33,7 @@ Source = tuple[Call, Array]  # a call of a primitive, and which entries of its d
 
 
 class NoLaw(Exception):
-    """What a function does with its noise has no law that is read."""
+    """The code uses its noise in a way that has no known law."""
 
 
 @lru_cache(maxsize=256)
@@ -108,7 +108,7 @@ class Pending(Unmet):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the noise."""
+        """The shape of the noise."""
         return self._sources[0][1].shape
 
     def refusal(self, reason: str) -> Exception:
@@ -334,7 +334,7 @@ class JointNoise(Pending):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the noise."""
+        """The shape of the noise."""
         return tuple(map(int, self._shape))
 
     def decide(self) -> Any:

@@ -226,7 +226,7 @@ class _Learned(NamedTuple):
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """What every further run agrees on."""
+        """The facts that every further run confirms."""
         return tuple(one.key for one in self.own.meetings)
 
 

@@ -1,4 +1,4 @@
-"""What a value may be on two datasets, after every history of noisy values: rules of arithmetic.
+"""The range of a value on two datasets, after every history of noisy values: rules of arithmetic.
 
 A *history* is all that was noisy before. Both runs have seen the same one, so a value that is made
 of it alone is the same on both sides, and what is bounded here is how far a value of the dataset
@@ -79,7 +79,7 @@ class Squares(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Spread:
-    """What a value may be on both datasets.
+    """The range of a value on both datasets.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Spread:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the value."""
+        """The shape of the value."""
         return self.sample.shape
 
     @property

@@ -89,7 +89,7 @@ class Located(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the value."""
+        """The shape of the value."""
         return self.scale.shape
 
     @property
@@ -247,7 +247,7 @@ class Mixed(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the value."""
+        """The shape of the value."""
         return self.centre.shape
 
     @property

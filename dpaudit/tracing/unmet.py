@@ -1,4 +1,4 @@
-"""What noise that met no value yet has in common: it is scaled and added, and never looked at."""
+"""Noise that has met no value yet: code may scale it and add it, and has not looked at it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Unmet(NDArrayOperatorsMixin):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """Of the noise."""
+        """The shape of the noise."""
 
     @property
     def ndim(self) -> int:
@@ -42,7 +42,7 @@ class Unmet(NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of what it will be."""
+        """The dtype of the value that it becomes."""
         return np.dtype(float)
 
     def __len__(self) -> int:

@@ -19,7 +19,7 @@ _HELD = ("filters", "showwarning", "_showwarnmsg_impl")
 
 
 class Warned:
-    """What the module `warnings` holds in one of two runs that take turns."""
+    """The content of the module `warnings` in one of two runs that take turns."""
 
     def __init__(self) -> None:
         self.keep()
@@ -56,7 +56,7 @@ class WatchedCalls:
 
     @property
     def form(self) -> CallForm:
-        """How it is called."""
+        """The form of a call."""
         return self.mechanism.calls.form
 
     def one(self, dataset: Any, rng: Generator) -> dict[str, Any]:

@@ -54,7 +54,7 @@ _TIES = "where scores are equal, the least count was taken"
 
 @dataclass(frozen=True)
 class CanaryStatement:
-    """What a certificate says: m coins, and of each plan guesses, share and right guesses."""
+    """The numbers of a certificate: m coins, and guesses, share and right guesses of each plan."""
 
     design: Design
     coins: int
@@ -70,7 +70,7 @@ class CanaryStatement:
 
 @dataclass(frozen=True)
 class Rechecked:
-    """What is recomputed of a certificate, what fails, and how far below the reader's limit."""
+    """The recomputed numbers of a certificate, its failures, and its distance below the limit."""
 
     outcome: Outcome
     ratio: Real

@@ -350,7 +350,7 @@ class Verdict:
 
     @property
     def on_the_claim(self) -> verdicts.Verdict:
-        """What the certificate makes of the claim as published.
+        """The verdict of the certificate on the claim as published.
 
         One that fails says nothing of it, and one with reservations is about another.
         """

@@ -30,7 +30,7 @@ _PLACES = {"data": "privates", "noise": "normals"}
 
 @dataclass(frozen=True)
 class Coordinates:
-    """What the coordinates of a program hold.
+    """The kinds of coordinates of a program.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Coordinates:
 
 @dataclass
 class _Matrix:
-    """How many rows and columns there are, and of rows that hold any the entries and columns."""
+    """The numbers of rows and columns, and the entries and columns of rows that have any."""
 
     rows: int
     columns: int

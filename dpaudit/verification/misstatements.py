@@ -1,4 +1,4 @@
-"""What a certificate states and its recomputation does not bear out."""
+"""Statements of a certificate that its recomputation contradicts."""
 
 from __future__ import annotations
 

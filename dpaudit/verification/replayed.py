@@ -58,7 +58,7 @@ _MOST_RATIO = 1e6
 
 @dataclass(frozen=True)
 class Judged:
-    """What fresh runs say: failures, the ratio to the claim, words, and what they rest on.
+    """The evidence of fresh runs: failures, the ratio to the claim, words, and their assumptions.
 
     ``bound`` is the epsilon that is claimed of the pair.
     """

@@ -123,7 +123,7 @@ def is_unmoved(
 
 
 class _RerunValues:
-    """What parts of outputs are in a process of its own noise, as a task."""
+    """The parts of outputs in a process with its own noise, as a task."""
 
     def __init__(self, blob: bytes) -> None:
         self.blob = blob

@@ -57,7 +57,7 @@ _KINDS = ("direction", "l2", "l1", "box")
 
 @dataclass(frozen=True)
 class CheckedViews:
-    """What the numbers of a certificate of views come to.
+    """The numbers of a certificate of views, computed again.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class CheckedViews:
 
 @dataclass(frozen=True)
 class _Change:
-    """By how much which private numbers change."""
+    """A bound on the change of some private numbers."""
 
     name: str
     kind: str
@@ -92,7 +92,7 @@ class _Change:
 
 
 class ObserverView:
-    """What one observer sees: rows of W and L, exactly.
+    """The view of one observer: rows of W and L, exactly.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What code refers to by name, and what is plain data."""
+"""Names to which code refers, and values that are plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as the outside of a mechanism: what its answers may depend on beside its arguments.
+"""The outside of a mechanism: everything on which its answers may depend beside its arguments.
 
 Noise that was drawn once and is kept there is the same in every process of an audit. Modules,
 installed packages and what a system has are no outside: they are the same for everybody.

@@ -1,4 +1,4 @@
-"""What a process touches beside what it is given: seen while it imports and calls.
+"""State that a process touches beside its arguments: seen while it imports and calls.
 
 By Python's audit hooks, by the calls of compiled functions, by the environment that is read, and by
 how often the process asked the system to read.

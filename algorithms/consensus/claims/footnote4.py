@@ -1,4 +1,4 @@
-r"""Which way the Jacobian enters the density of what is broadcast.
+r"""The direction in which the Jacobian enters the density of the broadcast.
 
 In (60) the noise of a node is a one-to-one function ``E = g^-1(F)`` of what it broadcasts, so that
 

@@ -1,1 +1,1 @@
-"""What Huang & Gong claim."""
+"""Claims of Huang & Gong."""

@@ -1,4 +1,4 @@
-"""What (epsilon, delta)-differential privacy means, in the words of the paper."""
+"""The meaning of (epsilon, delta)-differential privacy, in the words of the paper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Meaning(Parameters):
-    """Which mechanisms, and which version of the sentence; epsilon and delta are the settings'."""
+    """The mechanisms, and the version of the sentence; epsilon and delta are the settings'."""
 
     mechanism: Literal["finite", "gaussian"] = Field(
         "finite", description="four outcomes, or Gaussian with the noise of eq. (20) for one step"

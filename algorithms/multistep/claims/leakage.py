@@ -1,4 +1,4 @@
-"""What a run leaks, against Theorem 6.
+"""The leakage of a run, against Theorem 6.
 
 Every inner model is seen: where the loss is linear, the shift of every step is the same whatever
 came before, and the exact Gaussian law of a pair refutes Theorem 6 without drawing. What observers

@@ -1,4 +1,4 @@
-"""What observers learn from whom the inner models are hidden, next to what all of these leak.
+"""The knowledge of observers who do not see the inner models, next to the leakage of all models.
 
 Where the loss is linear the law of what is seen, and so its epsilon, is known exactly
 (`dpaudit.algorithms.multistep.averages`, `dpaudit.algorithms.multistep.final`); for any other loss
@@ -34,7 +34,7 @@ _ALL = "exact composition of all inner models, of which what is seen is a functi
 
 @dataclass(frozen=True)
 class Observer:
-    """Who sees something else than every inner model.
+    """An observer who does not see every inner model.
 
     Parameters
     ----------

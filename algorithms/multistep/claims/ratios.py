@@ -1,4 +1,4 @@
-r"""How often the privacy loss exceeds epsilon, by search over laws on a few outcomes.
+r"""Probabilities that the privacy loss exceeds epsilon, by search over laws on a few outcomes.
 
 | paper          | code                 | meaning                                             |
 |----------------|----------------------|-----------------------------------------------------|
@@ -132,7 +132,7 @@ class Gloss:
 
     @property
     def bound(self) -> float:
-        """What is claimed of the probability."""
+        """The claimed bound on the probability."""
         setting = self.setting
         return self.factor * (
             bound_corrected_tail(setting) if self.version == "corrected" else setting.delta

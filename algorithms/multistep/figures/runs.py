@@ -67,7 +67,7 @@ REGULARISER = 1e-4
 
 @dataclass(frozen=True, kw_only=True)
 class MultiStepFigureSetting:
-    """What the paper fixes, and what it leaves open: the iterations and the diameter."""
+    """The constants that the paper fixes, and two that it leaves open: iterations and diameter."""
 
     data: Dataset
     iterations: int = 50
@@ -122,7 +122,7 @@ class MultiStepFigureSetting:
 
 @dataclass(frozen=True, kw_only=True)
 class Varied:
-    """What a figure varies: ``(epsilon, l)`` at every point of its axis, and what stays."""
+    """The variables of a figure: ``(epsilon, l)`` at every point of its axis, and the constants."""
 
     label: str
     values: Sequence[float]

@@ -1,4 +1,4 @@
-"""What is wrong in Huang & Gong, 2020, each under one name.
+"""Causes of false statements in Huang & Gong, 2020, each under one name.
 
 A misprint is a formula of which everything that the paper derives from it follows as well from the
 corrected form; docs/papers.md has this rule for all papers.

@@ -1,1 +1,1 @@
-"""What the two papers on ADMM sharing claim, a folder a paper."""
+"""Claims of the two papers on ADMM sharing, one folder for each paper."""

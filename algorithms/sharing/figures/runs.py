@@ -67,7 +67,7 @@ class Trace:
 
     @property
     def score(self) -> float:
-        """What parameters are chosen by: the mean over the last fifth of the epochs."""
+        """The objective that chooses parameters: the mean over the last fifth of the epochs."""
         fifth = max(1, self.objective.shape[1] // 5)
         return float(self.objective[:, -fifth:].mean())
 

@@ -1,4 +1,4 @@
-"""What is wrong in both papers on ADMM sharing, whose sections on privacy are nearly the same.
+"""Causes of false statements in both papers on ADMM sharing, whose privacy sections are alike.
 
 A cause that both papers have is one object, and counted once.
 """

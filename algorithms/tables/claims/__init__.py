@@ -1,1 +1,1 @@
-"""What the paper on joined tables claims."""
+"""Claims of the paper on joined tables."""

@@ -66,7 +66,7 @@ class Released:
 
 @dataclass(frozen=True, kw_only=True)
 class Labels:
-    """How labels are written, their noise, and what is claimed of it.
+    """The encoding of labels, their noise, and the claim about it.
 
     Parameters
     ----------

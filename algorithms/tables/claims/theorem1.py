@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LabelParameters(Parameters):
-    """How labels are written and how much noise they get."""
+    """The encoding of labels, and the amount of their noise."""
 
     encoding: Literal["one-hot", "sign", "unit-l1"] = Field(
         "one-hot", description="how labels are written; unit-l1: any vector of L1 norm up to 1"

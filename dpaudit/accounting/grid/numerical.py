@@ -65,7 +65,7 @@ def search_valley_minimum(
 
 @dataclass(frozen=True)
 class Window:
-    """Where the tilted total loss lies, and the orders its Chernoff bounds were taken at."""
+    """The range of the tilted total loss, and the orders of its Chernoff bounds."""
 
     low: float
     high: float

@@ -23,7 +23,7 @@ _MOST_STEPS = 10**8  # of the search for largest sums, each a comparison
 
 @dataclass(frozen=True, kw_only=True)
 class Participation:
-    """Which patterns there are in so many rounds.
+    """The patterns of participation in a number of rounds.
 
     Parameters
     ----------

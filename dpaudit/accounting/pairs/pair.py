@@ -167,7 +167,7 @@ class Continuous(DominatingPair):
     @property
     @abstractmethod
     def interval(self) -> tuple[float, float]:
-        """Where the output lies, `truncation_mass` aside."""
+        """The ends of the output's range, `truncation_mass` aside."""
 
     @abstractmethod
     def loss(self, output: Array) -> Array:

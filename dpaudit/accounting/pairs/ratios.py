@@ -216,7 +216,7 @@ class RatioPair(DominatingPair):
 
     @property
     def truncation_mass(self) -> float:
-        """What a law above leaves without a finite loss."""
+        """The mass that a law above leaves without a finite loss."""
         if not self.source.upper:
             return 0.0
         law = _compute_ratio_law(self.source, self.tail)

@@ -1,4 +1,4 @@
-"""Which distinguishers an audit tries, and their scores once they have learned.
+"""Distinguishers that an audit tries, and their scores once they have learned.
 
 Distinguishers are other people's code. One that was not asked for and cannot be imported, fails to
 learn, or scores nothing is left out with a warning; where none is left, nothing is audited.

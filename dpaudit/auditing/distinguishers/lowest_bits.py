@@ -1,4 +1,4 @@
-"""What the lowest bits of doubles add: a line of its own, beside a verdict about real numbers.
+"""The evidence in the lowest bits of doubles: a line of its own, beside a verdict on real numbers.
 
 A number with noise is rounded to a double, and which doubles occur depends on the number: right
 mechanisms are told apart by their last bits too (Mironov 2012). So this is a finding about how

@@ -1,4 +1,4 @@
-"""How near outputs are to the two datasets, as scores: for claims a unit of distance.
+"""Nearness of outputs to the two datasets, as scores: for claims about a unit of distance.
 
 A mechanism that perturbs a point returns one near it. By how much nearer an output is to one
 dataset than to the other is the loss itself of noise whose density falls with that distance, such

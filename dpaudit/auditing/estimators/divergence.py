@@ -43,7 +43,7 @@ _NO_UPPER = "outputs alone bound a divergence from below only"
 
 @dataclass(frozen=True)
 class Binned(ScoreEvent):
-    """What is counted: an event, and the bins of a score."""
+    """The counted parts of a score: an event, and bins."""
 
     bins: Bins = field(default_factory=lambda: Bins(np.zeros(0)))
 
@@ -54,7 +54,7 @@ class Binned(ScoreEvent):
 
 @dataclass(frozen=True)
 class DivergenceOutcome:
-    """What was counted, with the bet that was planned and the divergence that is claimed.
+    """The counts, with the planned bet and the claimed divergence.
 
     ``counts`` of dataset and neighbour, of groups of units in order, shape ``(U, K)`` each.
     """
@@ -67,7 +67,7 @@ class DivergenceOutcome:
 
     @property
     def lower(self) -> float:
-        """What is certified."""
+        """The certified number."""
         return self.chosen.lower(*self.counts, self.alpha)
 
     @property
@@ -122,7 +122,7 @@ class DivergenceOutcome:
 
     @property
     def _rates(self) -> tuple[Array, Array]:
-        """How often each bin was seen, on the favoured side and on the other."""
+        """The counts of each bin, on the favoured side and on the other."""
         first, second = (side.sum(axis=0) / side.sum() for side in self.counts)
         return (first, second) if self.chosen.above else (second, first)
 

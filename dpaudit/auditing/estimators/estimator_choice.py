@@ -1,4 +1,4 @@
-"""Which estimator measures a case: by what its mechanism states, and by what was asked for."""
+"""The estimator that measures a case: by the statements of its mechanism, and by request."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ Measure = Callable[[int, Look], MeasurementEvidence]
 
 
 class Slowly(NamedTuple):
-    """Who draws slow outputs: so many workers, each of which takes so many seconds to start."""
+    """The workers that draw slow outputs: their number, and the start-up seconds of each."""
 
     workers: int
     start: float

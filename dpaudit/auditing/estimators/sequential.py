@@ -139,7 +139,7 @@ class Bettor:
 
     @property
     def bet_counts(self) -> list[BetCounts]:
-        """What came of the bets, in order: a new row where they changed or another epsilon fell."""
+        """The results of the bets in order: a new row if bets changed or an epsilon fell."""
         return list(self._counts.values())
 
     @property

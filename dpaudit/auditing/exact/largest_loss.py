@@ -213,7 +213,7 @@ def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> MeasurementE
 
 @dataclass(frozen=True)
 class Recomputed:
-    """What may be held up against a claim, the checks behind it, and what to say of it."""
+    """The evidence against a claim, the checks behind it, and its notes."""
 
     lower: float
     checks: tuple[CheckOutcome, ...] = ()

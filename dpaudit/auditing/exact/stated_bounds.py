@@ -1,4 +1,4 @@
-"""What a mechanism states of its tilted or aimed draws, held against what was drawn."""
+"""Bounds that a mechanism states for its tilted or aimed draws, compared with the draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kind of fault an event shows: where the part that it is about decides it, and no words."""
+"""The kind of fault of an event, if the part that it reads decides it without words."""
 
 from __future__ import annotations
 

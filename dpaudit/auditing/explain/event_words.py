@@ -37,7 +37,7 @@ _KEY = re.compile(r"\[[^\]]*\]|^(?!output)\w+")
 
 
 class DrawSource(Protocol):
-    """What draws outputs of a pair: a mechanism that tells what codes stand for, and a seed."""
+    """A source of outputs of a pair: a mechanism that tells the meaning of codes, and a seed."""
 
     @property
     def mechanism(self) -> Any:

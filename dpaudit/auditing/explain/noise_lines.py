@@ -1,4 +1,4 @@
-"""Where the code of a refuted claim draws its noise: a line that its owner knows."""
+"""The lines at which the code of a refuted claim draws its noise, for its owner."""
 
 from __future__ import annotations
 

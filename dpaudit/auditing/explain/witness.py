@@ -1,4 +1,4 @@
-"""What leaked: the event that shows a refutation, in words, on as few parts of the output as do.
+"""The leak: the event of a refutation in words, on the fewest parts of the output that show it.
 
 A refutation by an event of all outputs is certified already, and says little to whoever has to mend
 the mechanism. So single parts are tried, and then a few together, on outputs drawn for this

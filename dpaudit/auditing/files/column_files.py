@@ -51,7 +51,7 @@ class ColumnFile:
 
     @property
     def rows(self) -> int:
-        """How many outputs it holds."""
+        """The number of outputs."""
         return len(self.columns[0].values)
 
     @property

@@ -1,4 +1,4 @@
-"""What is proved of the code of a mechanism that an audit runs, for all neighbours of a domain."""
+"""The proof from the code of an audited mechanism, for all neighbours of a domain."""
 
 from __future__ import annotations
 

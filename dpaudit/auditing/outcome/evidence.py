@@ -32,7 +32,7 @@ class BettingEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class BettingRow:
-    """What came of pairs that were bet on at the same rates, of each event in order.
+    """The results of pairs that were bet on at the same rates, for each event in order.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class BettingRow:
 
 @dataclass(frozen=True, kw_only=True)
 class WealthHistory:
-    """How the wealth against a claim went, and all that it follows from.
+    """The path of the wealth against a claim, and the counts that determine it.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class FoundPairs(NamedTuple):
 
 
 class SearchEffort(NamedTuple):
-    """What a search may take: the trials or the seconds of the audit, or so many calls."""
+    """The limits of a search: the trials or the seconds of the audit, or a number of calls."""
 
     trials: int
     seconds: float | None = None

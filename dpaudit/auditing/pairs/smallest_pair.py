@@ -31,7 +31,7 @@ _SHARE = 0.25  # of the audit's outputs may be spent on all tries
 
 @dataclass
 class _Search:
-    """What is left of the tries, and the smallest pair that one of them refuted on."""
+    """The tries that are left, and the smallest pair on which one of them refuted."""
 
     case: PrivacyCase
     drawer: Drawer

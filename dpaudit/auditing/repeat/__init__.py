@@ -1,1 +1,1 @@
-"""What it takes to run an audit again: plan, key in the store, certificate."""
+"""The means to run an audit again: plan, key in the store, certificate."""

@@ -20,7 +20,7 @@ from dpaudit.extension.settings import Settings
 
 @dataclass(frozen=True)
 class CodeExpression:
-    """What a call names without stating it, such as a function: its own words."""
+    """A value that a call names without stating it, such as a function: its own words."""
 
     text: str
 
@@ -30,7 +30,7 @@ class CodeExpression:
 
 @dataclass(frozen=True)
 class AuditPlan(ABC):
-    """How an audit is repeated.
+    """The plan that repeats an audit.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a store has to know about an audit: what determines its numbers, and on which machine."""
+"""Keys of audits in a store: everything that determines their numbers, and the machine."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class CanaryTable:
 
 @dataclass(frozen=True, kw_only=True)
 class CanaryRequest:
-    """What is fixed before scores are read."""
+    """The plan that is fixed before anyone reads scores."""
 
     design: Design
     estimator: str

@@ -49,7 +49,7 @@ _HIGHER = "Scores are lower for members: give them with the other sign."
 
 @dataclass(frozen=True)
 class MembershipClaim:
-    """What is asked of scores."""
+    """The question about scores."""
 
     delta: float
     epsilon: float | None
@@ -68,7 +68,7 @@ class MembershipClaim:
 
     @property
     def settings(self) -> Settings:
-        """What certifies epsilon: at its share of the error probability."""
+        """The certificate of epsilon, at its share of the error probability."""
         # The other numbers share what epsilon leaves, so that all of them hold together.
         alpha = _EPSILON * (1 - self.confidence)
         claimed = 0.0 if self.epsilon is None else self.epsilon

@@ -115,7 +115,7 @@ class StreamWatch:
 
     @property
     def view(self) -> str:
-        """What is looked at."""
+        """The observed part of a line."""
         return self._lines.view
 
     @property
@@ -170,13 +170,13 @@ class StreamWatch:
 
 @dataclass(frozen=True)
 class _Laid:
-    """What is known of a mechanism that is only watched: what stands where in its outputs."""
+    """The knowledge about a mechanism that is only watched: the layout of its outputs."""
 
     layout: Layout | None
 
 
 class _Lines(ABC):
-    """How lines are read."""
+    """The way to read lines."""
 
     view, least, size = "the numbers of each line", 1, 1
     layout: Layout | None = None

@@ -59,7 +59,7 @@ Place = tuple[int, int]  # a side, and a column of its answers
 
 
 class CallOutputs(NamedTuple):
-    """What some calls returned on either dataset, and the process of each."""
+    """The answers of some calls on either dataset, and the process of each."""
 
     rows: tuple[Array, Array]
     processes: tuple[NDArray[np.int64], NDArray[np.int64]]

@@ -25,7 +25,7 @@ _OF_EACH = 2  # outputs of each dataset, the first of which may load something
 
 @dataclass(frozen=True)
 class FirstOutputs:
-    """What the first outputs showed of code that draws one a call.
+    """The first outputs of code that draws one in a call.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the first outputs showed of a mechanism: its size, its pace, its randomness."""
+"""Facts about a mechanism from its first outputs: its size, its pace, its randomness."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dpaudit.execution import unit_size
 
 
 class ProbeResult(NamedTuple):
-    """What the first outputs showed of a mechanism.
+    """Facts about a mechanism from its first outputs.
 
     ``pace``, ``call`` and ``start`` are seconds: of a trial, of a call, and of a process that
     imports and makes the mechanism. ``size`` is that of an output in bytes. ``repeats`` and

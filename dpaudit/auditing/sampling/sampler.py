@@ -1,4 +1,4 @@
-"""What an audit draws of a mechanism, unit by unit."""
+"""Draws of an audit from a mechanism, unit by unit."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SHARED = 1024  # outputs that are bet on and may come from one process
 
 @dataclass(frozen=True)
 class Certifying:
-    """What certifies, or some of it: a score of each, of the dataset and of its neighbour.
+    """Certifying outputs, or some of them: a score of each, of the dataset and of its neighbour.
 
     ``outputs`` has another number of each, and which call and process it came from. What is bet on
     has the outputs themselves as ``scores``.
@@ -53,14 +53,14 @@ class Certifying:
 
 
 class ProcessGrid(NamedTuple):
-    """Of how many processes, and of how many calls of each."""
+    """A number of processes, and of calls in each."""
 
     processes: int
     calls: int
 
 
 class _Wanted(NamedTuple):
-    """Which units are wanted, by their numbers, where each process has so many a side."""
+    """The wanted units by their numbers, if each process has the same number on each side."""
 
     each: int
     grid: ProcessGrid

@@ -50,7 +50,7 @@ _ACCUSED = 1e-3
 
 
 class Refuting(Protocol):
-    """What refutes a claim that is about more than one event, and is seen on scores."""
+    """A test that refutes a claim about more than one event, on scores."""
 
     @property
     def refuted(self) -> bool:
@@ -67,7 +67,7 @@ class Refuting(Protocol):
 
 
 class Alone(NamedTuple):
-    """What outputs that were drawn alone say, these, and the outputs of some of them.
+    """The evidence of outputs drawn alone: checks, these outputs, and some of them in full.
 
     ``answers`` is None where there are not as many as were wanted.
     """

@@ -1,4 +1,4 @@
-"""What the answers of a service must not do: come back, or depend on when they were asked.
+"""Checks of a service's answers: they must not come back, or depend on the time of a request.
 
 A service has a state that no process of an audit has a copy of. Its cache may answer some requests
 and others not, and no fresh process is without it. So answers that come back on one dataset alone

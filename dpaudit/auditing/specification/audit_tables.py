@@ -80,7 +80,7 @@ class MechanismAudit(_Specified):
 
     @property
     def reading(self) -> ObservationSettings:
-        """How the mechanism is called, and what is looked at."""
+        """The form of a call, and the observations."""
         own = self.own
         return ObservationSettings(own.form, own.read, own.observe, own.ignore, own.fresh)
 
@@ -108,13 +108,13 @@ class MechanismAudit(_Specified):
 
     @property
     def called(self) -> str:
-        """What it is called where it has no name."""
+        """The name of an audit that has none."""
         own = self.own
         return self.mechanism or own.program or own.url or ""
 
     @property
     def references(self) -> dict[str, str | None]:
-        """What it names as ``module:object``, by key."""
+        """The references ``module:object`` by key."""
         pairs = self.pairs if isinstance(self.pairs, str) else None
         named = chosen_relation(self.own.relation)
         distance = named.reference if isinstance(named, Metric) else None

@@ -42,7 +42,7 @@ _TABLE = "accepted"
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineSubject:
-    """What is refuted: a claim of one audit, as an entry of a baseline names it.
+    """A refuted claim of one audit, as an entry of a baseline names it.
 
     Parameters
     ----------

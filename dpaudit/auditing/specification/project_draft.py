@@ -130,7 +130,7 @@ class FunctionCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstFiles:
-    """What is written into a project.
+    """The files to write into a project.
 
     Parameters
     ----------

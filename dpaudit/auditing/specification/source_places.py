@@ -1,4 +1,4 @@
-"""Where in the source an audit belongs: the line of its mechanism, else that of its table.
+"""Places of audits in the source: the line of the mechanism, else that of the audit's table.
 
 Sources are read and never run: what they hold is about to run in another process, if anywhere.
 """

@@ -219,13 +219,13 @@ class BettingTarget:
 
     @property
     def claim(self) -> int:
-        """Where in the grid the claim is: what excludes this epsilon refutes it."""
+        """The claim's place in the grid: a test that excludes this epsilon refutes the claim."""
         return _BELOW - 1
 
 
 @dataclass(frozen=True)
 class BetCounts:
-    """What came of pairs that were bet on at the same rates, shape ``(2 J,)`` each.
+    """The results of pairs that were bet on at the same rates, shape ``(2 J,)`` each.
 
     The factor of a bet depends on two things: whether the output on the favoured dataset is in the
     event, and whether the other is. So these counts are all that the wealth needs.

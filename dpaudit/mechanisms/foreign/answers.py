@@ -1,4 +1,4 @@
-"""What a worker answers of a mechanism: numbers, arrays, text, and lists of these.
+"""Answers of a worker about a mechanism: numbers, arrays, text, and lists of these.
 
 An answer is never unpickled where it arrives, but for neighbours and what a search found, which
 hold other people's types.

@@ -1,4 +1,4 @@
-"""How other people's code is called: which of its arguments are data, trials and randomness.
+"""Calls of other people's code: the roles of its arguments as data, trials and randomness.
 
 People have functions of the data alone, of the data and a generator, vectorised ones that take how
 many outputs to draw, objects with ``sample``, estimators with ``fit``, and classes that make any of
@@ -74,7 +74,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class CallForm:
-    """How something is called.
+    """The form of a call.
 
     Parameters
     ----------

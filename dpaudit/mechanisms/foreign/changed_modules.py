@@ -1,4 +1,4 @@
-"""What a program has changed of a module since its import: a worker imports it as its file has it.
+"""Changes of a module since its import: a worker imports the module as its file states it.
 
 A mechanism of a module that can be imported is imported anew where it is drawn. A constant or a
 function that was replaced since, as tests do, is not replaced there: other code would be judged.

@@ -1,4 +1,4 @@
-"""Which code a mechanism is: what names it, and a hash of the file that holds it."""
+"""The identity of a mechanism's code: its name, and a hash of its file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LARGEST = 16 * 2**20  # bytes of a source file
 
 
 class CodeReference(NamedTuple):
-    """What names the code, ``module:object``, and the SHA-256 of its source file."""
+    """The name of the code, ``module:object``, and the SHA-256 of its source file."""
 
     reference: str
     sha256: str

@@ -1,4 +1,4 @@
-"""How far the datasets of pairs are apart: by somebody's own distance, where their code runs."""
+"""Distances of the datasets of pairs, by somebody's own function, in the process of their code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made anew for every output of a mechanism: a nonce, a salt, a cache.
+"""Inputs to renew for every output of a mechanism: a nonce, a salt, a cache.
 
 A mechanism whose noise follows from a secret gives one answer for one dataset, however often it is
 asked. What it releases has a law over the secrets: to draw from it, another secret is made for each
@@ -38,7 +38,7 @@ _LENGTH = 32  # letters of a salt whose length nobody knows
 
 @dataclass(frozen=True)
 class Fresh:
-    """What is made anew before every output.
+    """An input that is new before every output.
 
     Parameters
     ----------

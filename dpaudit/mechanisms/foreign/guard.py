@@ -1,4 +1,4 @@
-"""Who is named where a process ends, or other people's code in it fails."""
+"""Guards that name the code at fault if a process ends, or other people's code in it fails."""
 
 from __future__ import annotations
 

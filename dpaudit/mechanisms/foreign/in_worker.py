@@ -1,4 +1,4 @@
-"""What a worker does that has a mechanism: it is made once, and answers what it is."""
+"""The mechanism in a worker: the worker makes it once, and answers questions about it."""
 
 from __future__ import annotations
 

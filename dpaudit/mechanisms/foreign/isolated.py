@@ -1,4 +1,4 @@
-"""Where a mechanism runs: in processes of its own, kept from ending or stalling a run, or here."""
+"""The process of a mechanism: its own, kept from ending or stalling a run, or this one."""
 
 from __future__ import annotations
 

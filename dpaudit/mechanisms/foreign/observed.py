@@ -80,12 +80,12 @@ class CodeMechanism(Wraps, ForeignCode):
 
     @property
     def called_as(self) -> str:
-        """How it is called, with the roles of its arguments."""
+        """The form of a call, with the roles of its arguments."""
         return str(self.calls.form)
 
     @property
     def outside(self) -> Outside | None:
-        """What is called, if it is no code of Python."""
+        """The called program or service, if it is no code of Python."""
         return self.function if isinstance(self.function, Outside) else None
 
     @property
@@ -271,7 +271,7 @@ def without_parts(
 
 @dataclass(frozen=True)
 class ObservationSettings:
-    """How other people's code is called, and what is looked at.
+    """The form of a call of other people's code, and its observations.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ warnings, time
 
     @property
     def watched(self) -> tuple[Observable, ...]:
-        """What counts besides outputs, in order."""
+        """The observations besides outputs, in order."""
         return tuple(one for one in _OBSERVABLE if one in self.observe)
 
 

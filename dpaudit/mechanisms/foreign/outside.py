@@ -23,12 +23,12 @@ class Outside(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
 
     @property
     @abstractmethod
     def form(self) -> str:
-        """How it is called, such as ``"f(data, rng)"``; without rng its randomness is its own."""
+        """The form of a call, such as ``"f(data, rng)"``; without rng its randomness is its own."""
 
     @property
     @abstractmethod
@@ -37,7 +37,7 @@ class Outside(ABC):
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What a report says of it, a sentence each."""
+        """The remarks in a report, one sentence each."""
         return ()
 
     @property
@@ -47,7 +47,7 @@ class Outside(ABC):
 
     @property
     def reaches(self) -> tuple[str, str]:
-        """What its outputs may come from beside its data: a kind, and a name."""
+        """Another source of its outputs beside its data: a kind, and a name."""
         return "process", self.name
 
     def read_as(self, read: Any, fresh: Any) -> tuple[Outside, Any, Any]:
@@ -88,5 +88,5 @@ class Outside(ABC):
 
     @property
     def __identity__(self) -> str:
-        """What identifies it in a store: another digest takes nothing from outputs of this one."""
+        """The identity in a store: code with another digest takes no outputs of this one."""
         return f"{self.name} {self.digest}"

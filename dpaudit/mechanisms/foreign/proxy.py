@@ -221,7 +221,7 @@ class Isolated(ForeignCode):
 
     @cached_property
     def __identity__(self) -> str:
-        """What identifies the mechanism and its code, worked out where it is."""
+        """The identity of the mechanism and its code, computed in the process that runs it."""
         if self._without_layout is not None:
             return identified(self._without_layout, self.layout).digest
         if self._at_all_calls is not None:

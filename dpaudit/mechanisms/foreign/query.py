@@ -1,4 +1,4 @@
-"""How far a query moves, where its code runs."""
+"""Movements of a query, in the process that runs its code."""
 
 from __future__ import annotations
 

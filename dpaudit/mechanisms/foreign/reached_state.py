@@ -1,4 +1,4 @@
-"""What a mechanism reaches beside its arguments: seen in a new interpreter that ends thereafter."""
+"""State beside its arguments that a mechanism reaches, as a new interpreter sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mechanism touches beside its arguments, as a process that is there for this alone sees it.
+"""State beside its arguments that a mechanism touches, as seen by a process for this purpose alone.
 
 Its import and some calls are watched: by Python's audit hooks, by the calls of compiled functions,
 by the environment that it reads, and by how often the process asked the system to read. Clocks are

@@ -91,7 +91,7 @@ class OnePart:
 
 @dataclass(frozen=True)
 class OneOf:
-    """How much more often a number of few values took its value on the dataset, as a score."""
+    """The log-ratio of the two frequencies of a value, for a number of few values."""
 
     column: int
     ratios: LogRatios

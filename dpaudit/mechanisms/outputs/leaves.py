@@ -1,4 +1,4 @@
-"""What stands at the leaves of an observation: a number, a token, or a number with a token.
+"""Leaves of an observation: a number, a token, or a number with a token.
 
 A token is a discrete value: its kind and its text, and a hash of both that is a double. Equal
 values have equal leaves, and others have others, as exactly as doubles and texts tell.

@@ -1,4 +1,4 @@
-"""What is observed of one run, in parts: whatever a mechanism returns, by path.
+"""Observations of one run, in parts: any value that a mechanism returns, by path.
 
 An observation is a tree of containers: numbers, text and other values at its leaves, under paths
 such as ``groups['b']``, ``coef_[3]`` or ``len``. A number is a double. Everything else is discrete,

@@ -27,7 +27,7 @@ _ORDERS = math.log(1e5)
 
 
 class Read(NamedTuple):
-    """What is known of an observation.
+    """The facts about an observation.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is inside a text: parsed JSON, or its letters, words and numbers, as parts by path.
+"""The inside of a text: parsed JSON, or its letters, words and numbers, as parts by path.
 
 A text that never comes twice is as one token worth nothing. What it is made of may be seen again:
 a field beside a random id, the letter at a place, how often a letter is there, a number. Texts that

@@ -1,4 +1,4 @@
-"""What is drawn of a unit, and the few numbers of it that are kept.
+"""Draws of a unit, and the few numbers of it that are kept.
 
 Each of these runs where the unit is computed, in this process or in a worker, so that this module
 imports little.

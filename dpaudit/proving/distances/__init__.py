@@ -1,1 +1,1 @@
-"""How far values of a program move between neighbours: rules, and what looks deeper."""
+"""Distances of a program's values between neighbours: rules, and refinements of them."""

@@ -1,4 +1,4 @@
-"""What is known of every value of a program: by rules of its operands, and by what looks deeper.
+"""The facts about every value of a program: by rules on its operands, and by refinements.
 
 Facts are found on demand and remembered. What is refused is refused lazily: a value whose operand
 has no facts has none either, with the cause of the first, unless a rule for a whole pattern knows

@@ -1,4 +1,4 @@
-"""What rules know of a value: ends of its entries, and how far it moves between neighbours."""
+"""Facts about a value that rules use: ends of its entries, and its movement between neighbours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ANYHOW: Ends = np.full((3, 1), math.inf)
 
 @dataclass(frozen=True, eq=False)
 class RowOrigins:
-    """Which records stand in each row of an array.
+    """The records in each row of an array.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class RowOrigins:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What is known of a value, of every dataset and all neighbours.
+    """The facts about a value on every dataset and all neighbours.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far a value moves: by one record and in all, from what its entries and its rows allow.
+"""Bounds on the movement of a value, by one record and in all, from its entries and its rows.
 
 Neighbours that differ in k records are joined by k steps of one record each, through datasets of
 the same domain. So a value moves at most by the sum of the k largest of what each record by itself

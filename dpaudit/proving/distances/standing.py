@@ -1,4 +1,4 @@
-"""Which records stand in the rows of what several values make together."""
+"""The records in the rows of a value that several others form."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Where noise hides records, what each release costs, and what all of them cost together."""
+"""Places where noise hides records, the cost of each release, and the cost of all together."""

@@ -55,7 +55,7 @@ class ReleasePlan(Protocol):
 
 @dataclass(frozen=True)
 class Bound:
-    """What a function costs on all neighbours of a universe.
+    """The cost of a function on all neighbours of a universe.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Bound:
 
     @property
     def mu(self) -> float:
-        """Of a Gaussian guarantee, infinite where none is known."""
+        """The mu of a Gaussian guarantee, infinite if none is known."""
         if any(not one.is_whole for one in self.paths):
             return math.inf
         # Without pure releases the paths are Gaussian throughout; mixed paths get mu by way of
@@ -95,7 +95,7 @@ class Bound:
 
     @property
     def rho(self) -> float:
-        """Of a concentrated guarantee, infinite where none is known."""
+        """The rho of a concentrated guarantee, infinite if none is known."""
         if any(one.is_by_path for path in self.paths for one in path.releases):
             return rounding.half_square_up(self.pure) if self.pure < math.inf else math.inf
         return max(one.rho for one in self.paths)
@@ -128,7 +128,7 @@ class Bound:
 
     @cached_property
     def _accountant_guarantee(self) -> Guarantee | None:
-        """What accountants prove where all paths release alike."""
+        """The guarantee that accountants prove if all paths release alike."""
         first = self.events[0]
         if any(one.is_by_path for path in self.paths for one in path.releases):
             return None

@@ -1,4 +1,4 @@
-r"""What all releases of a path cost together, and all paths of a function.
+r"""The cost of all releases of a path together, and of all paths of a function.
 
 **Theorem (stacking).** Let releases have noise whose log-densities have slopes of at most 1 in the
 unit of their scales, each centre depending on the releases before it. Put the centres, each divided
@@ -44,7 +44,7 @@ _MOST_ENTRIES = 20_000
 
 @dataclass(frozen=True)
 class PathCost:
-    """What the releases of one path cost.
+    """The cost of the releases of one path.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class NoiseForm:
 
 @dataclass(eq=False)
 class Atlas:
-    """Which atoms stem from which draw."""
+    """The atoms that stem from each draw."""
 
     starts: list[int] = field(default_factory=list)
     draws: list[int] = field(default_factory=list)

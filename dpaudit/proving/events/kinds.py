@@ -1,4 +1,4 @@
-"""What each value of a program depends on, and where noise hides records.
+"""The dependence of each value of a program, and the places where noise hides records.
 
 A program is read once, in order. Noise travels (`dpaudit.proving.events.forms`) until it is added
 to what depends on records; the sum is a release as soon as somebody looks at it, that is, as soon
@@ -48,7 +48,7 @@ _CHOICES = frozenset({"argmax", "argmin"})
 
 @dataclass(eq=False)
 class ReleaseReading:
-    """What a program releases.
+    """The releases of a program.
 
     Parameters
     ----------

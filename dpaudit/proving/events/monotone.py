@@ -28,14 +28,14 @@ _RISING = frozenset(
 
 
 class MonotoneKnowledge(Protocol):
-    """What is known of the values of a program, of which universe, and what they depend on."""
+    """The facts about the values of a program, its universe, and each value's dependence."""
 
     program: PathProgram
     universe: Universe
 
     @property
     def kinds(self) -> Sequence[NodeKind]:
-        """What each value depends on."""
+        """The dependence of each value on data and draws."""
 
     def facts(self, index: int) -> Facts:
         """Return the ends of a node's entries."""

@@ -39,7 +39,7 @@ class IndependentNoise:
 
 @dataclass(frozen=True)
 class Tails:
-    """How fast the logarithms of a density and of its tails fall, by unit of the scale.
+    """The slopes of the logarithms of a density and of its tails, in units of the scale.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a release is, before anything is known of distances: its noise, and what it shows."""
+"""The form of a release before any distance is known: its noise, and the value that it shows."""
 
 from __future__ import annotations
 

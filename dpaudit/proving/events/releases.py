@@ -1,4 +1,4 @@
-"""What a release costs: its event, from how far its centre moves in the unit of its noise.
+"""The cost of a release: its event, from the movement of its centre in units of its noise.
 
 **Theorem (additive noise).** Let neighbours have the centres c and c' and let the noise of entry i
 be independent of density ``exp(-g(t / b_i)) / b_i``, b public. With ``r_i = |c_i - c'_i| / b_i``:
@@ -51,14 +51,14 @@ from dpaudit.proving.universe import Distance, Universe
 
 
 class Bounds(Protocol):
-    """What is known of the values of a program: see `dpaudit.proving.distances.analysis`."""
+    """The facts about the values of a program: see `dpaudit.proving.distances.analysis`."""
 
     program: PathProgram
     universe: Universe
 
     @property
     def kinds(self) -> Sequence[NodeKind]:
-        """What each value depends on."""
+        """The dependence of each value on data and draws."""
 
     def facts(self, index: int) -> Facts:
         """Return the ends of a node's entries."""
@@ -69,7 +69,7 @@ class Bounds(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseCost:
-    """What a release costs.
+    """The cost of a release.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class AdditivePlan:
 
     @property
     def shape(self) -> Shape:
-        """Of what is released."""
+        """The shape of the released value."""
         return self.release.node.shape
 
     def stacked(self, draft: Draft) -> int:

@@ -81,7 +81,7 @@ class Response:
 
     @property
     def shape(self) -> Shape:
-        """Of what is shown."""
+        """The shape of the response."""
         return self.node.shape
 
     def stacked(self, draft: Draft) -> int:
@@ -179,7 +179,7 @@ def find_responses(program: PathProgram, universe: Universe) -> dict[int, Respon
 
 @dataclass(frozen=True, eq=False)
 class _Cone:
-    """What lies between a value and the private entries and coins of which it is made.
+    """The steps between a value and the private entries and coins that form it.
 
     Parameters
     ----------

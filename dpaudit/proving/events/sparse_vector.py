@@ -193,7 +193,7 @@ def claim_comparisons(reader: ReleaseReader) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Difference:
-    """What a condition compares with 0, and its outcome.
+    """The number that a condition compares with 0, and its outcome.
 
     Parameters
     ----------

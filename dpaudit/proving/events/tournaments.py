@@ -30,7 +30,7 @@ _MOST_SCORES = 64
 
 @dataclass(eq=False)
 class _Outcomes:
-    """How the comparisons of a path end.
+    """The end of the comparisons of a path.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which nodes of a program matter, and how often each is used."""
+"""Nodes of a program that matter, and the number of uses of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done entry by entry, by the few functions that the checker knows."""
+"""Operations entry by entry, written in the few functions that the checker knows."""
 
 from __future__ import annotations
 

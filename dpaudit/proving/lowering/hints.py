@@ -1,4 +1,4 @@
-"""How far single numbers move, found by a search in boxes: where the checker has to cut them.
+"""Hints about single numbers' movements, from a search in boxes: places for the checker to cut.
 
 Best first, each time along the number by which the move changes most. What is found is a tree of
 cuts, which the checker follows; it bounds every box itself.

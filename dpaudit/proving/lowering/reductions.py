@@ -42,7 +42,7 @@ class Reducer:
 
     @property
     def records(self) -> int | None:
-        """How many there are."""
+        """The number of records."""
         return self.arranger.count
 
     def _split(

@@ -1,4 +1,4 @@
-"""What a process of somebody's code answers: traces as text, or which line is not followed."""
+"""The answers of a process of somebody's code: traces as text, or the line that stopped them."""
 
 from __future__ import annotations
 

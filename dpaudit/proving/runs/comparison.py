@@ -35,7 +35,7 @@ _NO_PATH = "on plain data, noise decides otherwise than on any path"
 
 @dataclass(eq=False)
 class PathOutput:
-    """What a path returns: containers and constants, with the number of an output for each part.
+    """The value that a path returns: containers and constants, with the output number of each part.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ _SIZES = (1, 8)
 
 @dataclass(frozen=True, eq=False)
 class DatasetLayout:
-    """What datasets of a universe are to a function, and what makes one of numbers.
+    """The datasets of a universe as a function sees them, and the map from numbers to one of them.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ def read_call(call: Call, given: Given) -> DrawRequest:
 
 @dataclass(eq=False)
 class Arguments:
-    """What a primitive is called with, by names or positions, each of which is read once."""
+    """The arguments of a primitive, by names or positions; each is read once."""
 
     given: Given
     title: str

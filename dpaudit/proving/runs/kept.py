@@ -1,4 +1,4 @@
-"""What a call leaves for the next one: whatever it reaches by names and finds changed afterwards.
+"""The state that a call leaves for the next one: values that its names reach, if they changed.
 
 A trace is of one call. What code counts or collects from call to call could lead a later call
 another way than any that was traced, after more calls than are compared. So all that a function
@@ -46,7 +46,7 @@ _HOME = str(Path(dpaudit.__file__).parent)
 
 @dataclass(eq=False)
 class CodeState:
-    """What code reaches, as it was at one time.
+    """The values that code reaches, at one time.
 
     Parameters
     ----------

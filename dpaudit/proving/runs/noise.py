@@ -22,7 +22,7 @@ _OTHER_GENERATOR = "use the generator that is given"
 
 @dataclass(frozen=True, eq=False)
 class RunDraw:
-    """What a plain run drew: the law, its parameters, and the numbers."""
+    """The draws of a plain run: the law, its parameters, and the numbers."""
 
     law: str
     parameters: dict[str, Any]

@@ -1,4 +1,4 @@
-"""What a function does, read from runs on symbols and held against runs on plain data.
+"""The reading of a function: runs on symbols, compared with runs on plain data.
 
 The function runs once for each way in which noise may decide, on symbols in place of records and of
 draws. Whether it does the same to plain data is tried on 200 datasets, corners among them, with

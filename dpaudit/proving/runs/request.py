@@ -1,4 +1,4 @@
-"""What is read of a function before anything is proved: its traces, where its code runs.
+"""The reading of a function before any proof: its traces, from the process of its code.
 
 Nothing here bounds anything, so that a process of somebody's code needs no rules and no
 accountants.
@@ -26,7 +26,7 @@ _A_FUNCTION = "give a function that fits it and returns what is released"
 
 @dataclass(frozen=True, eq=False)
 class TraceRequest:
-    """Of which datasets a function is read.
+    """The datasets on which a function is read.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which instructions of people's code a run executes, so that two runs can be held side by side.
+"""Instructions of people's code that a run executes, so that two runs can be compared.
 
 A symbol may lead code another way than an array does: by its class, by an attribute, by an error
 that somebody catches. Where that happens, other instructions are executed. They are followed in
@@ -30,7 +30,7 @@ _GENERATOR = 0x20 | 0x80 | 0x200  # generators, coroutines, and both
 
 @dataclass(eq=False)
 class Steps:
-    """What a run has executed.
+    """The instructions that a run has executed.
 
     Parameters
     ----------

@@ -172,12 +172,12 @@ class ColumnSymbol(NDArrayOperatorsMixin):
 
     @property
     def size(self) -> Any:
-        """How many rows it has."""
+        """The number of rows."""
         return self.row_count()
 
     @property
     def shape(self) -> Any:
-        """How many rows it has, as a tuple."""
+        """The number of rows, as a tuple."""
         return (self.row_count(),)
 
     @property

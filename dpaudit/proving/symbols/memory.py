@@ -42,7 +42,7 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class ViewStep:
-    """How a view takes its entries from those of another symbol.
+    """The map from the entries of a view to those of another symbol.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What numpy does to symbols, function by function: the rules that a `SymbolTracing` is given.
+"""Rules of numpy's functions for symbols, which a `SymbolTracing` takes.
 
 Functions that move entries about come first, as they return views of what a function made itself
 too. What has only public arguments is left to numpy. Everything else needs a rule, and so does
@@ -42,7 +42,7 @@ _OTHERS: dict[Any, Callable[..., Any]] = {
 
 
 class NumpyRules:
-    """What numpy's operators, functions and indices make of symbols."""
+    """The rules of numpy's operators, functions and indices for symbols."""
 
     def operate(
         self, tracing: SymbolTracing, ufunc: Any, method: str, given: Any, options: Any

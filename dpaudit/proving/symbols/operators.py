@@ -1,4 +1,4 @@
-"""What universal functions of numpy do to symbols: operations of the core language.
+"""Universal functions of numpy on symbols, as operations of the core language.
 
 The type of a result is the one that numpy's own loops have for the types of the operands, so that
 numbers that wrap around are seen by whoever reads the program.

@@ -55,7 +55,7 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
 
     @property
     def count(self) -> Symbol:
-        """How many there are."""
+        """The number of members."""
         return self.tracing.symbol_of(sum_of(self.tracing, self.mask))
 
     @property
@@ -78,12 +78,12 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of numpy's."""
+        """The dtype of numpy."""
         return self.values.dtype
 
     @property
     def taint(self) -> int:
-        """What flows into it."""
+        """The sources that flow into the values."""
         return self.values.taint | self.mask.taint
 
     def refuse(self, reason: str, cure: str = _WITH_ZEROS) -> NoReturn:

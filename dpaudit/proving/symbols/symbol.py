@@ -35,7 +35,7 @@ _FRESH = frozenset(("data", "draw", "decide", "size"))
 
 
 class SymbolRules(Protocol):
-    """What numpy's operators, functions and indices make of symbols."""
+    """The rules of numpy's operators, functions and indices for symbols."""
 
     def operate(
         self, tracing: SymbolTracing, ufunc: Any, method: str, given: Any, options: Any
@@ -337,7 +337,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
 
     @property
     def taint(self) -> int:
-        """What flows into it: bits of `FROM_DATA` and `FROM_DRAWS`."""
+        """The sources that flow into the value: bits of `FROM_DATA` and `FROM_DRAWS`."""
         return 0 if self.cell.value is not None else self.tracing.taints[self.index]
 
     @property

@@ -111,7 +111,7 @@ class TableSymbol:
 
     @property
     def shape(self) -> Any:
-        """How many rows and columns there are."""
+        """The numbers of rows and columns."""
         return (self.row_count(), len(self.parts))
 
     @property

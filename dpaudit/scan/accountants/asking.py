@@ -31,7 +31,7 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @dataclass(frozen=True, kw_only=True)
 class MethodAnswer:
-    """What one way of asking an accountant gave.
+    """The answer of an accountant to one way of asking.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What accountants are asked: releases, deltas, epsilons and orders, ordinary ones and corners.
+"""Questions for accountants: releases, deltas, epsilons and orders, ordinary ones and corners.
 
 A release is plain data, as another package's environment gets it; `event` is what it means here.
 
@@ -40,7 +40,7 @@ DELTA = 1e-5  # where no other is asked for
 
 @dataclass(frozen=True)
 class AccountantQuestion:
-    """What is asked of an accountant.
+    """A question for an accountant.
 
     Parameters
     ----------

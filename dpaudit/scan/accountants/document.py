@@ -1,4 +1,4 @@
-"""What a scan of an accountant found, as a document."""
+"""The result of an accountant's scan, as a document."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ _SURE = 1e-6  # error probability of an interval of a rate of errors
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerJudgement:
-    """What one number that an accountant gave is worth.
+    """The judgement of one number that an accountant gave.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class AnswerJudgement:
 
     @property
     def excess(self) -> float | None:
-        """How many times the truth a sound answer is, None where that has no meaning."""
+        """The ratio of a sound answer to the truth, None if it has no meaning."""
         if self.verdict != "sound" or self.bracket is None or self.value is None:
             return None
         upper = self.bracket.upper

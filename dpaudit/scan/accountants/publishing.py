@@ -1,4 +1,4 @@
-"""What is public of an accountant's scan, in the gallery."""
+"""The public part of an accountant's scan, in the gallery."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Truth:
 
     @property
     def factor(self) -> int:
-        """What the sensitivity is multiplied by."""
+        """The factor of the sensitivity."""
         return 2 if self.relation == REPLACE else 1
 
     @property

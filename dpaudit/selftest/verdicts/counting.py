@@ -1,4 +1,4 @@
-"""How often audits accuse private mechanisms that keep noise, and miss broken ones that vary."""
+"""Rates at which audits accuse private mechanisms that keep noise, and miss broken ones."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Verdicts:
 
     @property
     def law(self) -> str:
-        """What they are, for the report."""
+        """The law in words, for the report."""
         return "private mechanisms" if self.private else "broken mechanisms"
 
     def errors(self, seeds: range, *, full: bool) -> tuple[int, int]:

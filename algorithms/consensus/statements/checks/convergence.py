@@ -1,4 +1,4 @@
-r"""Where the proof of zhang2018's Theorem 3.1 breaks, and where it holds.
+r"""The gaps in the proof of zhang2018's Theorem 3.1, and the steps that hold.
 
 Two faults are independent.
 

@@ -1,4 +1,4 @@
-r"""Where the proof of zhang2018's Theorem 3.2 breaks, and where it holds.
+r"""The gaps in the proof of zhang2018's Theorem 3.2, and the steps that hold.
 
 All instances are two nodes with the functions ``m f^2 / 2``, so that ``m_i = M_i = m`` is exact.
 Then ``sigma_min(D - A) = 2`` is the one nonzero singular value, ``sigma-_max = sigma-_min`` that of

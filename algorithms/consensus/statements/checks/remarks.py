@@ -1,4 +1,4 @@
-r"""What zhang2018 says around its theorems: section 2, 5 and 6.
+r"""Remarks of zhang2018 around its theorems: sections 2, 5 and 6.
 
 Where one node with the function ``m f^2 / 2 - b f`` and one neighbour is enough, (25) is, with
 noise e,

@@ -1,4 +1,4 @@
-"""What is wrong in the paper: each fault, misprint and reading under one name."""
+"""Causes of false statements in the paper: each fault, misprint and reading under one name."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What Huang & Gong claim on the way to their Theorem 7, equation by equation."""
+"""Claims of Huang & Gong on the way to their Theorem 7, equation by equation."""

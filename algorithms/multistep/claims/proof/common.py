@@ -1,4 +1,4 @@
-"""What the audits of all equations of the proof share: parameters, and the search's case."""
+"""The common part of the audits of the proof's equations: parameters, and the search's case."""
 
 from __future__ import annotations
 

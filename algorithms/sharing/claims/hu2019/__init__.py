@@ -1,1 +1,1 @@
-"""What Hu et al. claim in 2019 about the convergence of ADMM sharing."""
+"""Claims of Hu et al., 2019, about the convergence of ADMM sharing."""

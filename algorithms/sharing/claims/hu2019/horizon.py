@@ -1,4 +1,4 @@
-r"""What hu2019 says of a whole run, as one number of its states up to a last iteration.
+r"""Statements of hu2019 about a whole run, as one number of its states up to a last iteration.
 
 The states of a run are those after iterations ``first`` to T; ``first`` = 1 is the paper's t = 1.
 

@@ -80,7 +80,7 @@ _CAUSES: Mapping[Version, str] = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Terms:
-    """What (*) adds up in one step of every problem, each of shape ``(B,)``.
+    """The terms of (*) in one step of every problem, each of shape ``(B,)``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""What parallel steps add to a squared norm.
+r"""The squared norm after parallel steps.
 
 With ``u_m = x_m^{t+1} - x_m^t`` the left side of (15) is
 
@@ -39,7 +39,7 @@ _LARGEST = 3  # of an entry
 
 
 class Lemma3Parameters(Parameters):
-    """How many vectors of how many entries, and which version of the lemma is audited."""
+    """The numbers of vectors and of their entries, and the audited version of the lemma."""
 
     factor: float = Field(1.0, gt=0, description="the right side is multiplied by this")
     parties: int = Field(3, ge=1, le=100, description="M")

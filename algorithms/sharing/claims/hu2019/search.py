@@ -59,7 +59,7 @@ _BY_FORM = {
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """Which iterations are audited, the first being 1, and from where.
+    """The audited iterations, the first being 1, and their start.
 
     Examples
     --------

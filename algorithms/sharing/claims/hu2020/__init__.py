@@ -1,1 +1,1 @@
-"""What Hu et al. claim in 2020 about the privacy of ADMM sharing."""
+"""Claims of Hu et al., 2020, about the privacy of ADMM sharing."""

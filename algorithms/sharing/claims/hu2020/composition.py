@@ -160,7 +160,7 @@ def _make_composition_evidence(factor: float, found: Composition) -> Evidence | 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Which compositions are searched: each number between two limits, both above 0."""
+    """The range of the search over compositions: each number between two limits, both above 0."""
 
     epsilon: tuple[float, float]
     delta: tuple[float, float]

@@ -46,7 +46,7 @@ _LEAST_EPSILON = 1e-3
 
 
 class Equation12Parameters(Parameters):
-    """How many entries the noise has, and which set of it is meant."""
+    """The number of entries of the noise, and the meant set of it."""
 
     factor: float = Field(1.0, gt=0, description="the claimed bound is multiplied by this")
     entries: int = Field(8, ge=1, le=10_000, description="N, of a message")

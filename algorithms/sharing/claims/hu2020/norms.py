@@ -76,7 +76,7 @@ _LARGEST_FILE = 50_000  # numbers of a design that a certificate holds
 
 @dataclass
 class Norms:
-    """What was seen: the largest norm of each variable by iteration, and who first exceeded.
+    """The largest norm of each variable by iteration, and the first that exceeded its bound.
 
     Parameters
     ----------

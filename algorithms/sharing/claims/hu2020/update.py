@@ -1,4 +1,4 @@
-r"""How far ``D_m x_m`` of ADMM sharing moves between neighbours: hu2020, Lemma 1 and a true bound.
+r"""Movement of ``D_m x_m`` of ADMM sharing between neighbours: hu2020, Lemma 1 and a true bound.
 
 | paper          | name                       | meaning                              | shape    |
 |----------------|----------------------------|--------------------------------------|----------|

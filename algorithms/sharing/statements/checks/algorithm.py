@@ -1,4 +1,4 @@
-r"""What is said of the sharing algorithm itself: its problem, its updates and its messages.
+r"""Statements about the sharing algorithm itself: its problem, its updates and its messages.
 
 Numbers of eq. are hu2020's; hu2019 has the same text. ``S`` is ``sum_m D_m x_m``.
 """

@@ -1,4 +1,4 @@
-r"""What Corollary 1 says of T, and what it is composed of (hu2020, eq. (10); hu2019, eq. (11)).
+r"""Statements of Corollary 1 about T, and its parts (hu2020, eq. (10); hu2019, eq. (11)).
 
 ``epsilon' = sqrt(2 T ln(1/delta')) epsilon + T epsilon (e^epsilon - 1)``.
 """

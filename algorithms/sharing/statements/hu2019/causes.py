@@ -1,4 +1,4 @@
-"""What is wrong in hu2019, one cause a fault."""
+"""Causes of false statements in hu2019, one for each fault."""
 
 from __future__ import annotations
 

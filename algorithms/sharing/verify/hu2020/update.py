@@ -38,7 +38,7 @@ _CURVATURE = 1  # c_1 of R = ||x||^2/2
 
 @dataclass(frozen=True, kw_only=True)
 class MovementCheck:
-    """How far ``D x`` moves, every assumption, and two sensitivities of it.
+    """The movement of ``D x``, every assumption, and two sensitivities of it.
 
     ``published`` is that of Lemma 1, ``corrected`` is
     ``min{(1/rho + 1 + (M - 1) sqrt(N)) b_1, 2 sqrt(N) b_1}``; both without any factor.

@@ -1,4 +1,4 @@
-"""What a refinement asks for: the program, the datasets, facts and distances of its nodes."""
+"""The requirements of a refinement: the program, the datasets, facts and distances of its nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpaudit.proving.universe import Distance, Universe
 
 
 class RefinementKnowledge(Protocol):
-    """What is known of the values of a program: `dpaudit.proving.distances.analysis.Analysis`.
+    """The facts about the values of a program: `dpaudit.proving.distances.analysis.Analysis`.
 
     Attributes
     ----------

@@ -128,7 +128,7 @@ def compute_move_norms(moves: list[float]) -> Distance:
 
 @dataclass(eq=False)
 class RecordView:
-    """What one record sees of entries that treat all records alike.
+    """The influence of one record on entries that treat all records alike.
 
     Parameters
     ----------

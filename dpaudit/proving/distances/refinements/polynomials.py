@@ -51,7 +51,7 @@ class AtomPolynomial:
 
     @property
     def key(self) -> Any:
-        """What equal polynomials, and no others, have in common."""
+        """A key that equal polynomials share, and no others."""
         if self._key is None:
             self._key = tuple(sorted(self.terms.items()))
         return self._key
@@ -142,7 +142,7 @@ def add_all(polynomials: Iterable[AtomPolynomial]) -> AtomPolynomial:
 
 @dataclass(frozen=True, eq=False)
 class Atom:
-    """What a polynomial's variable stands for.
+    """The meaning of a polynomial's variable.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class Atom:
 
 @dataclass(eq=False)
 class RefinementEffort:
-    """How much may still be done for one question, in units of about ten microseconds.
+    """The work that is left for one question, in units of about ten microseconds.
 
     Counted and not timed: the same program has the same bound everywhere.
 

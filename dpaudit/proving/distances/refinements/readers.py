@@ -1,4 +1,4 @@
-"""How each operation acts on arrays of polynomials."""
+"""Operations on arrays of polynomials."""
 
 from __future__ import annotations
 

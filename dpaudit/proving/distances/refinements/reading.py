@@ -1,4 +1,4 @@
-"""What a value is of the records: arrays of polynomials, read from the operations that form it.
+"""Values as polynomials in the records, from the operations that form them.
 
 There are two ways to read. *Record by record* every cell of every record is an atom. *Uniformly*
 one row stands for all: the axis of records has length 1, its entry is a polynomial of the cells of
@@ -49,7 +49,7 @@ MOST_EFFORT_OF_ALL = 100_000
 
 @dataclass(eq=False)
 class ValueMemory:
-    """What is known of the values of one analysis.
+    """The facts about the values of one analysis.
 
     Parameters
     ----------

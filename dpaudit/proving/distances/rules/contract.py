@@ -1,4 +1,4 @@
-"""What a rule asks for: the facts of operands, the program, the datasets."""
+"""The requirements of a rule: the facts of operands, the program, the datasets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpaudit.proving.universe import Universe
 
 
 class RuleKnowledge(Protocol):
-    """What is known of the values of a program: `dpaudit.proving.distances.analysis.Analysis`.
+    """The facts about the values of a program: `dpaudit.proving.distances.analysis.Analysis`.
 
     Attributes
     ----------

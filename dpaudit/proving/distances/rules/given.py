@@ -1,4 +1,4 @@
-"""What a program starts from: data, the number of records, constants, draws, decisions.
+"""The values at the start of a program: data, the number of records, constants, draws, decisions.
 
 **Replaced records.** An entry moves between its ends; a record moves by at most the length of its
 widths, and of a bounded norm C by 2 C, or by sqrt(2) C where its entries have one sign. Where one

@@ -111,7 +111,7 @@ def operator_norms(sizes: Any) -> OperatorNorms:
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """What a matrix along an axis does to a value that moves."""
+    """The effect of a matrix along an axis on a value that moves."""
 
     change: Any
     rows: RowOrigins | None

@@ -48,7 +48,7 @@ _FEW_PLACES = 1.0 + 2.0**-49
 
 @dataclass(frozen=True)
 class RecordGroup:
-    """Which records are in a group: those whose number lies between two ends.
+    """The records of a group: those with a number between two ends.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is scanned of diffprivlib: its mechanisms, its tools and its models.
+"""The scan of diffprivlib: its mechanisms, its tools and its models.
 
 The documentation names no neighbour relation. A claim is read as generously as the code allows: by
 replacement where the number of records enters a scale as if public (the mean, the variance, the

@@ -1,4 +1,4 @@
-"""What is scanned of diffprivlib 0.3: principal components by the Wishart mechanism.
+"""The scan of diffprivlib 0.3: principal components by the Wishart mechanism.
 
 Thread: https://github.com/IBM/differential-privacy-library/issues/23; release 0.4 replaced it (pull
 request 25), and the card of diffprivlib scans the same model of 0.6.

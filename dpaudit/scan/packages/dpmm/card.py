@@ -1,4 +1,4 @@
-"""What is scanned of dpmm: its binning, its models, and pipelines of both."""
+"""The scan of dpmm: its binning, its models, and pipelines of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is scanned of Flower (flwr).
+"""The scan of Flower (flwr).
 
 Its documentation claims local differential privacy of ``LocalDpMod`` for what a client sends, and
 of its strategies the Gaussian mechanism at client level, the sensitivity being that of one client

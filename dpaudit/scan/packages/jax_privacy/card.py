@@ -1,4 +1,4 @@
-"""What is scanned of JAX Privacy.
+"""The scan of JAX Privacy.
 
 Its documentation states the sensitivity of a sum of clipped values for each relation, as a formal
 guarantee that holds for NaN and infinity too, and Gaussian noise calibrated to it. Its pages on

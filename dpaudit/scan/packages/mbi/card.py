@@ -1,4 +1,4 @@
-"""What is scanned of mbi: models of marginals that its user made noisy.
+"""The scan of mbi: models of marginals that its user made noisy.
 
 Its wheel holds no mechanism: noise and budget are the user's, and a model is made of noisy numbers
 alone, which costs nothing more.

@@ -1,4 +1,4 @@
-"""What is scanned of NVFlare.
+"""The scan of NVFlare.
 
 Its documentation claims pure differential privacy of ``SVTPrivacy`` alone, with the budget that its
 accountant reports, for what leaves a client; scalars pass it as they are, which it says. The other

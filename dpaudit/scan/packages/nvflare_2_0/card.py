@@ -1,4 +1,4 @@
-"""What is scanned of NVFlare 2.0: the filter that selects which weights a client uploads.
+"""The scan of NVFlare 2.0: the filter that selects the weights which a client uploads.
 
 Thread: https://github.com/NVIDIA/NVFlare/pull/343, which is in release 2.0.19 and not in 2.0.16.
 The filter needs numpy alone; the releases pin a library of encryption that has no wheel for Python

@@ -1,4 +1,4 @@
-"""What is scanned of Opacus.
+"""The scan of Opacus.
 
 Its accountants take the noise multiplier as the ratio of the noise to the sensitivity of a sum of
 clipped gradients, with one record more or less. A step on all records is then Gaussian-private with

@@ -1,4 +1,4 @@
-"""What is scanned of OpenDP: common measurements, calibrated by its privacy maps.
+"""The scan of OpenDP: common measurements, calibrated by its privacy maps.
 
 OpenDP counts datasets apart by the symmetric distance: one where a record is added or removed, two
 where one is replaced. A sized domain knows the second alone.

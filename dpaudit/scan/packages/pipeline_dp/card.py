@@ -1,4 +1,4 @@
-"""What is scanned of PipelineDP: metrics with public partitions, selection of private ones."""
+"""The scan of PipelineDP: metrics with public partitions, selection of private ones."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is scanned of PyDP: the algorithms and mechanisms of Google, and those of ``pydp.ml``."""
+"""The scan of PyDP: the algorithms and mechanisms of Google, and those of ``pydp.ml``."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is scanned of SmartNoise SQL: queries over pandas frames, sessions, and mechanisms alone."""
+"""The scan of SmartNoise SQL: queries over pandas frames, sessions, and mechanisms alone."""
 
 from __future__ import annotations
 

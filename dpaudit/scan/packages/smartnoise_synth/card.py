@@ -1,4 +1,4 @@
-"""What is scanned of SmartNoise Synth: transformers, synthesisers and the private covariance."""
+"""The scan of SmartNoise Synth: transformers, synthesisers and the private covariance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is scanned of synthcity: the labels that PATE-GAN publishes, and the schema of its data.
+"""The scan of synthcity: the labels that PATE-GAN publishes, and the schema of its data.
 
 Teachers are trained on parts of the data that do not meet, so that a record moves one vote. Votes
 are what is tried here: of them the package draws the noisy labels, and its moments accountant says

@@ -1,4 +1,4 @@
-"""What is scanned of TensorFlow Privacy.
+"""The scan of TensorFlow Privacy.
 
 Its queries clip every record and add Gaussian noise of a multiple of the clipping norm to their
 sum; its accountants take that multiple as the ratio of noise to sensitivity, with one record more

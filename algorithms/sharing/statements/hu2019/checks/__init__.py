@@ -1,1 +1,1 @@
-"""What decides the statements of hu2019, in exact arithmetic."""
+"""Checks that decide the statements of hu2019, in exact arithmetic."""
