@@ -249,8 +249,8 @@ def make_observer_event(given: Viewed) -> Event:
     GaussianRelease(sensitivity=0.5, noise_scale=1.0, count=1)
     >>> make_observer_event(GossipView(observer=(0, 1)))
     Traceback (most recent call last):
-    dpaudit.errors.InvalidArgument: observer: got (0, 1), expected somebody from whom noise hides \
-the data of 0: from this view they follow without error (mu is infinite)
+    dpaudit.errors.InvalidArgument: observer: got (0, 1), expected an observer from whom noise \
+hides the data of 0: this view determines them without error (mu is infinite)
     """
     from dpaudit.accounting.events import GaussianRelease
 
@@ -264,9 +264,9 @@ def format_observer_view(given: Viewed) -> str:
     Examples
     --------
     >>> format_observer_view(GossipView(iterations=1, noise_scale=2.0))
-    'Of the data of node 0 alone, as seen by node 1: exactly Gaussian, mu = 0.5.'
+    'The data of node 0 alone, as seen by node 1: exactly Gaussian, mu = 0.5.'
     >>> format_observer_view(GossipView(iterations=1, observer=(2, 3)))
-    'Of the data of node 0 alone, as seen by node 2 and node 3: nothing is seen, mu = 0.'
+    'The data of node 0 alone, as seen by node 2 and node 3: nothing is seen, mu = 0.'
     """
     from decimal import ROUND_CEILING
 
@@ -276,9 +276,7 @@ def format_observer_view(given: Viewed) -> str:
     looking = " and ".join(names[one] for one in given.observer) or "all who read the messages"
     mu = _compute_view_mu(given)
     seen = f"exactly Gaussian, mu = {format_significant(mu, 8, ROUND_CEILING)}" if mu else _NOTHING
-    return (
-        f"Of the data of {given.kind_of_owner} {given.about} alone, as seen by {looking}: {seen}."
-    )
+    return f"The data of {given.kind_of_owner} {given.about} alone, as seen by {looking}: {seen}."
 
 
 def _compute_view_mu(given: Viewed) -> float:
@@ -290,8 +288,8 @@ def _compute_view_mu(given: Viewed) -> float:
     seen = network.view(_resolve_view_observer(given, network), given.change(given.about))
     if seen.infinite:
         expected = (
-            f"somebody from whom noise hides the data of {given.about}: from this view they "
-            "follow without error (mu is infinite)"
+            f"an observer from whom noise hides the data of {given.about}: this view determines "
+            "them without error (mu is infinite)"
         )
         raise InvalidArgument("observer", given.observer, expected)
     return seen.mu.upper

@@ -129,7 +129,7 @@ class Views:
         # An accountant has no release of infinite mu, and GaussianDP would state a promise that
         # is none.
         if not math.isfinite(upper):
-            expected = "somebody from whom noise hides the data: here mu is infinite"
+            expected = "an observer from whom noise hides the data: here mu is infinite"
             raise InvalidArgument("observer", observer, expected)
         return GaussianDP(upper)
 

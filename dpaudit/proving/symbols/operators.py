@@ -156,7 +156,9 @@ def broadcast_symbol_shapes(tracing: SymbolTracing, shapes: Sequence[Shape]) -> 
             raise ValueError("operands could not be broadcast together")
         found.append(lengths.pop() if lengths else 1)
     if found.count(None) > 1:
-        tracing.refuse("pairs of records are formed, where neighbours differ in how many there are")
+        tracing.refuse(
+            "pairs of records are formed, but neighbours differ in the number of records"
+        )
     return tuple(found)
 
 

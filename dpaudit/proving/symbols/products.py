@@ -59,7 +59,9 @@ def _dims_of_product(tracing: SymbolTracing, one: Shape, other: Shape) -> Shape:
         )
     dims = batch + one[-2:-1] + (other[-1:] if len(other) > 1 else ())
     if dims.count(None) > 1:
-        tracing.refuse("pairs of records are formed, where neighbours differ in how many there are")
+        tracing.refuse(
+            "pairs of records are formed, but neighbours differ in the number of records"
+        )
     return dims
 
 

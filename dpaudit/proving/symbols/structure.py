@@ -21,7 +21,7 @@ from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 Positions = list[int] | None
 MOST_ENTRIES = 1_000_000
 BY_PLACE = (
-    "takes records by their place, where neighbours differ in how many there are",
+    "takes records by their place, but neighbours differ in the number of records",
     "use all records at once, or choose them by a condition on their values",
 )
 

@@ -433,7 +433,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
             raise TypeError("len() of unsized object")
         if self.dims[0] is None:
             self.tracing.refuse(
-                "asks how many records there are, which neighbours differ in",
+                "asks for the number of records, in which neighbours differ",
                 "sum over the records, and add noise to their number",
             )
         return self.dims[0]

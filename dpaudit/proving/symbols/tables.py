@@ -161,7 +161,7 @@ class TableSymbol:
     def __len__(self) -> int:
         first = next(iter(self.parts.values()))
         if self.mask is not None:
-            self.refuse("asks how many records there are of a kind", "add noise to their number")
+            self.refuse("asks for the number of records of a kind", "add noise to their number")
         return len(first)
 
     def __contains__(self, name: Any) -> bool:

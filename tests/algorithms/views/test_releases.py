@@ -193,7 +193,7 @@ def test_a_file_of_views_says_of_each_whose_data_who_looks_and_mu(tmp_path):
     both = GaussianDP(math.hypot(far, 0.5)).epsilon(1e-5)
     assert found.proved.upper == pytest.approx(both, rel=1e-6)
     assert [words.split(", as seen by ")[0] for words in found.words] == [
-        "Of the data of node 0 alone"
+        "The data of node 0 alone"
     ] * 2
     assert found.words[1].endswith("as seen by node 1: exactly Gaussian, mu = 0.5.")
     ran = CliRunner().invoke(app, ["account", str(path)])
