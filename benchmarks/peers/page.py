@@ -87,7 +87,7 @@ def _accounts(rows: Sequence[Found]) -> Iterator[str]:
         "## Epsilon of a release at delta = 1e-5",
         "",
         "*Above the truth* is the upper end less the certified lower end of dpaudit's bracket;",
-        "*first* is the time of the first answer, in ms. In ratios, a shorter time counts as 1 ms.",
+        "*first* is the time of the first answer, in ms. Ratios take times below 1 ms as 1 ms.",
         "",
         "| release | package | method | epsilon | above the truth | ms | first | over our time |",
         "|---|---|---|---:|---:|---:|---:|---:|",

@@ -57,8 +57,8 @@ def _counts(rows: Sequence[Found]) -> Iterator[str]:
 def _long(found: Found) -> Iterator[str]:
     yield from (
         f"For a program of {found['operations']:,} operations, reading the code takes",
-        f"{found['read']:.1f} CPU s and bounding it {found['bound']:.1f}; a plain run takes",
-        f"{found['plain']:.2f} s.",
+        f"{found['read']:.1f} CPU s and bounding its epsilon {found['bound']:.1f};",
+        f"a plain run takes {found['plain']:.2f} s.",
         "",
     )
 
