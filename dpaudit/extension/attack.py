@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dpaudit._references import load_reference
 
+# A list of attacks imports every card, and so must not import what draws or runs them.
 if TYPE_CHECKING:
     from dpaudit.execution import Progress
     from dpaudit.plots import Panel

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+# Listing claims imports this module; pydantic and what computes are needed for a single claim
+# only.
 if TYPE_CHECKING:
     from pydantic import BaseModel
 

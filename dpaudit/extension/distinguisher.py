@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dpaudit._references import load_reference
 
+# A list of distinguishers costs no import of numpy.
 if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray

@@ -19,7 +19,10 @@ from dpaudit.escaping import one_line
 from dpaudit.extension.registry import CLAIMS, PAPERS
 from dpaudit.files import write_files
 
+# One hyphen parts paper and statement: the paper becomes a package, the rest a module.
 _NAME = re.compile(r"(?P<paper>[a-z][a-z0-9]*)-(?P<statement>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)")
+# The name becomes folders, modules and an entry point, some of which have a limit and all of
+# which people type.
 _LONGEST = 40
 _PLACES = {
     "pyproject.toml": "pyproject.toml",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dpaudit._references import load_reference
 
+# A list of figures costs no import of what draws them.
 if TYPE_CHECKING:
     from dpaudit.reproduction.result import FigureRequest, Reproduction
 

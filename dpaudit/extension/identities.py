@@ -29,4 +29,5 @@ def make_identity_finding(left: Polynomial, right: Polynomial, instance: str) ->
     Finding(left=1, relation='=', right=0, instance='any u and v: monomials of the difference')
     """
     words = f"{instance}: monomials of the difference"
+    # Coefficients are exact, so a difference without terms is 0 and not merely small.
     return Finding(left=len((left - right).terms), relation="=", right=0, instance=words)

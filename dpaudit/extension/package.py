@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Parameters = Mapping[str, Any]
 Number = float | str | Callable[[Parameters], float]
 Datasets = tuple[Any, ...] | Callable[[Parameters], tuple[Any, ...]]
+# The relations for which neighbours of any dataset can be made by an edit.
 RELATIONS = ("replace-record", "add-remove-record")
 _NUMBER = "a number, the name of a parameter, or a function of the parameters"
 
@@ -89,6 +90,7 @@ class PackageClaim:
 
     def __post_init__(self) -> None:
         named = [name for name in ("epsilon", "rho", "mu") if getattr(self, name) is not None]
+        # With two numbers it would be open which of them is refuted.
         if len(named) != 1:
             given = VerbatimText(", ".join(named) or "no number")
             raise InvalidArgument("claim", given, "one of epsilon, rho and mu")
@@ -116,6 +118,7 @@ class PackageClaim:
         if self.order is not None:
             return kinds.RenyiDP(number_of("order", self.order, parameters), epsilon)
         delta = number_of("delta", self.delta, parameters)
+        # At delta 0, pure differential privacy says more, and has its own accountant.
         return kinds.ApproximateDP(epsilon, delta) if delta else kinds.PureDP(epsilon)
 
 
@@ -272,6 +275,7 @@ class Package:
 
     def __post_init__(self) -> None:
         names = [one.name for one in self.subjects]
+        # Results of a scan are stored by the name of the subject.
         if twice := sorted({one for one in names if names.count(one) > 1}):
             raise InvalidArgument(f"subjects of {self.name}", twice, "names that differ")
         if not self.versions:
@@ -279,5 +283,6 @@ class Package:
 
     def pins(self, version: str) -> tuple[str, ...]:
         """Return the requirements of an environment for a version."""
+        # Older versions need older pins, and those of another version may not even install.
         beside = self.requirements_of.get(version, self.requirements)
         return (f"{self.distribution}=={version}", *beside)

@@ -65,6 +65,7 @@ did you mean 'nodes'?
     try:
         return model.model_validate(dict(given))
     except ValidationError as error:
+        # The first is enough: the others often follow from it.
         first = error.errors(include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"]) or "parameters"
         if first["type"] == "missing":

@@ -50,9 +50,12 @@ class Registry(Generic[T]):
     def all(self) -> dict[str, T]:
         """Return every card that can be loaded; warn of the others and leave them out."""
         cards = {}
+        # Sorted, since the order of installed packages differs between machines, and random
+        # draws of an audit follow the order in which distinguishers are tried.
         for name, entry in sorted(self._entries().items()):
             try:
                 cards[name] = self._card(entry)
+            # Somebody else's broken package must not keep all others from working.
             except InvalidArgument as error:
                 warnings.warn(f"{error}; it is left out", BrokenEntryPoint, stacklevel=2)
         return cards

@@ -290,6 +290,7 @@ def _a_unit(
         return SensitivityResult(0.0, name, None, len(seen))
     pair, is_nobodys = space.pair(best.place), space.is_nobodys(best.place)
     moved = measure_answer_movement(*require_function(query, pair), measured).certain
+    # Rounded down for the division and for the distance, which may itself be rounded.
     certain = min(moved, best.shown.size) / best.apart * (1 - _ROUNDING)
     return SensitivityResult(certain, name, pair, len(seen), best.apart, is_nobodys)
 
@@ -364,6 +365,8 @@ def sensitivity(
     if best is None:
         return SensitivityResult(0.0, name, None, found.pairs)
     pair = hunt.space.orient_pair(best.place)
+    # The smaller of what the search saw and what the pair shows now: the result is a lower end,
+    # whichever of the two was the luckier rounding.
     moved = min(
         best.moved, measure_answer_movement(*require_function(query, pair), measured).certain
     )

@@ -37,6 +37,7 @@ from dpaudit.search.lattices import Lattices
 Function = Callable[[Any, Any], Any]
 Kind = Literal["nothing", "movement", "output", "invariant", "raw", "structure"]
 _BEYOND: dict[Kind, float] = {"invariant": 2e5, "raw": 1e6, "structure": 1e7}
+# Two noises tell what noise moves from what it does not; most pairs need no more.
 _NOISES = (1, 2)  # seeds of two noises that are compared
 _MORE = range(3, 9)  # further ones, where these do not do
 _OTHERS = range(2, 7)  # noises for which structures have to differ, too
@@ -176,6 +177,7 @@ class Showing:
         if self.invariants is None or first.still is None or there is None:
             return 0.0
         apart = self.invariants.apart(first.still, there)
+        # Only what beats all before costs another run; the rest decides nothing.
         if apart.max() > self.farthest:
             again = self._still(output, _flatten_run_output(self.run(neighbour, _NOISES[1])))
             apart = np.zeros(1) if again is None else self.invariants.apart(first.still, again)
@@ -260,6 +262,8 @@ class Showing:
         """Return how large a share of a value moved that no noise reaches; None if none did."""
         fixed, there = first.fixed, _get_values_by_path(output)
         found: float | None = None
+        # A value that differs for one noise may follow from it; what no noise reaches differs
+        # for all.
         for noise in (2, *_MORE):
             changes = [path for path in fixed if there.get(path, fixed[path]) != fixed[path]]
             if not changes:
@@ -317,6 +321,7 @@ def _has_other_calls(one: Run, other: Run) -> bool:
 
 
 def _is_output_equal(one: Output, other: Output) -> bool:
+    # NaN is the same output as NaN here, although it is not equal to itself.
     numbers = np.array_equal(np.array(one.numbers), np.array(other.numbers), equal_nan=True)
     return numbers and one.texts == other.texts
 
