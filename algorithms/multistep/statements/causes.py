@@ -16,9 +16,9 @@ RATIO = Cause(
 )
 MOMENTS = Cause(
     name="Gaussian moments of every algorithm",
-    text="The log moments of a Gaussian mechanism are taken for those of every private algorithm. "
-    "With them delta would stay what it is; of others events of probability delta add up, whatever "
-    "the epsilon is.",
+    text="The proof uses the log moments of a Gaussian mechanism for every private algorithm. "
+    "With these moments, delta would stay the same; for other algorithms, events of "
+    "probability delta add up, whatever epsilon is.",
     nature="fault",
     privacy=True,
 )
@@ -32,22 +32,23 @@ TAIL = Cause(
 )
 CONSTANT = Cause(
     name="one constant, or one for each epsilon",
-    text="'Let epsilon, delta be arbitrary. There exists c_0' lets c_0 depend on both, and is true "
-    "so. Of one c_0 for every epsilon, which section 4.2 leaves out of its O, it is false.",
+    text="'Let epsilon, delta be arbitrary. There exists c_0' lets c_0 depend on both, and the "
+    "theorem is then true. It is false for one c_0 that serves every epsilon, which section "
+    "4.2 leaves out of its O.",
     nature="reading",
     privacy=True,
 )
 LARGE = Cause(
     name="noise for epsilon below 1",
-    text="Theorem A.1 of Dwork & Roth is for epsilon below 1. With one c_0 the proof uses it of "
-    "updates whose epsilon is larger; a c_0 above epsilon avoids it.",
+    text="Theorem A.1 of Dwork & Roth is for epsilon below 1. With one c_0, the proof uses it "
+    "for updates whose epsilon is larger; a c_0 above epsilon avoids this.",
     nature="reading",
     privacy=True,
 )
 NODES = Cause(
     name="c_2 over n for one node",
-    text="The objective is c_2-Lipschitz, and (39) takes c_2 / n for a Lipschitz constant of each "
-    "of its n summands. A sum can be flatter than its summands.",
+    text="The objective is c_2-Lipschitz, and (39) uses c_2 / n as a Lipschitz constant of each "
+    "of its n summands. But a sum can be flatter than its summands.",
     nature="reading",
 )
 HARMONIC = Cause(
@@ -58,17 +59,18 @@ HARMONIC = Cause(
 )
 RATE = Cause(
     name="1 / sqrt(t) read as 1 / t",
-    text="Without privacy the first term of (24) is left, which is of order 1 / sqrt(t l).",
+    text="Without privacy, the first term of (24) remains, and its order is 1 / sqrt(t l).",
     nature="fault",
 )
 BOUND = Cause(
     name="a bound read as the error",
-    text="That an upper bound falls with l does not make the error below it fall.",
+    text="An upper bound on the error falls with l; this does not mean that the error falls.",
     nature="reading",
 )
 NETWORK = Cause(
     name="bounds without the number of nodes",
-    text="The sum over nodes of 1 / m_i is n^2 / N for equal nodes, and is compared to 1 / N.",
+    text="For equal nodes, the sum of 1 / m_i over the nodes is n^2 / N, but the text compares "
+    "it with 1 / N.",
     nature="reading",
 )
 NOISE = Cause(
@@ -84,8 +86,8 @@ SIGN = Cause(
 )
 CLOSED = Cause(
     name="L for its gradient",
-    text="(18) has L for its gradient, and eta^{k,r} for eta^{k,r+1} in its denominator, as (16) "
-    "and (19) do not.",
+    text="(18) has L in place of its gradient, and eta^{k,r} in place of eta^{k,r+1} in its "
+    "denominator; (16) and (19) are right.",
     nature="misprint",
 )
 EXPECTATION = Cause(
@@ -103,8 +105,8 @@ ADDED = Cause(
 )
 LEFT_OVER = Cause(
     name="point of the left-over product",
-    text="What is left over in (29) is <xi_i, w* - w~^{k,r}>; (29) and (36) have w^{k,r+1}, and "
-    "the text below (39) has w^{k,r}. The mean is 0 of each.",
+    text="The term that remains in (29) is <xi_i, w* - w~^{k,r}>; (29) and (36) have w^{k,r+1}, "
+    "and the text below (39) has w^{k,r}. The mean of each of these terms is 0.",
     nature="misprint",
 )
 STRICT = Cause(
@@ -120,7 +122,8 @@ GAIN = Cause(
 )
 REGULARISER = Cause(
     name="one node's share of the regulariser",
-    text="The Lipschitz constant of the sum of all L_i has mu D, of which each node has mu D / n.",
+    text="The Lipschitz constant of the sum of all L_i contains mu D; the share of each node is "
+    "mu D / n.",
     nature="misprint",
 )
 

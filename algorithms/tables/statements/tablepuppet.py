@@ -17,29 +17,28 @@ _CHECKS = "dpaudit.algorithms.tables.statements.checks"
 
 PREDICTIONS = Cause(
     name="predictions in the clear",
-    text="Clients send predictions, a function of the tuple itself, to the server in every round. "
-    "Theorem 2 accounts for what gets into models alone.",
+    text="Clients send predictions, a function of the tuple itself, to the server in every "
+    "round. Theorem 2 accounts only for the effect of tuples on models.",
     nature="fault",
     privacy=True,
 )
 JOINED = Cause(
     name="tuples of other clients",
-    text="The accounting is for each client by itself. From the second round on a tuple moves the "
-    "steps of all clients whose tuples are joined with it.",
+    text="The paper accounts for each client separately. But from the second round on, a tuple "
+    "moves the steps of all clients whose tuples are joined with it.",
     nature="fault",
     privacy=True,
 )
 SAMPLING = Cause(
     name="condition on the sampling ratio",
-    text="The proof of Theorem 1 of [7] is for r below 1/(16 sigma). Theorem 2 is for every r, and "
-    "at r = 1 no "
-    "constants do.",
+    text="The proof of Theorem 1 of [7] is for r below 1/(16 sigma). Theorem 2 is for every r, "
+    "but at r = 1 no constants make it true.",
     nature="fault",
     privacy=True,
 )
 MINIMUM = Cause(
     name="minimum over multipliers",
-    text="(27) is printed as a minimum over lambda too, in which it has none.",
+    text="(27) is printed as a minimum over lambda as well, but there is no such minimum.",
     nature="misprint",
 )
 INDEX = Cause(

@@ -25,16 +25,16 @@ BOUND = Cause(
 SMALLEST = Cause(
     name="smallest nonzero singular value",
     text=(
-        "Along the direction in which all nodes agree (W - theta I)(D - A) is zero. A bound from "
-        "below with its smallest nonzero singular value does not hold there."
+        "In the direction in which all nodes agree, (W - theta I)(D - A) is zero. A lower bound "
+        "with its smallest nonzero singular value does not hold there."
     ),
     nature="fault",
 )
 FALLING = Cause(
     name="a falling upper bound",
     text=(
-        "That an upper bound of the second term of (23) falls says nothing on the term, which "
-        "rises with its numerator, 2 m_o + 2 sigma-_min, while penalties are near theta."
+        "An upper bound of the second term of (23) falls, but the term itself rises with its "
+        "numerator, 2 m_o + 2 sigma-_min, while penalties are near theta."
     ),
     nature="fault",
 )
@@ -56,16 +56,17 @@ PULL = Cause(
 INSIDE = Cause(
     name="noise inside of the penalty",
     text=(
-        "In (24) noise e moves the model by 2 eta V / (m + 2 eta V) of itself, which grows with "
-        "eta. What falls is the effect of noise of one law in the dual variable, 2 / (m + 2 eta V)."
+        "In (24), noise e moves the model by 2 eta V / (m + 2 eta V) times e, which grows with "
+        "eta. If noise of a fixed law is in the dual variable, its effect falls: it is 2 / (m + "
+        "2 eta V) times the noise."
     ),
     nature="reading",
 )
 TOWARD = Cause(
     name="distance to the optimum",
     text=(
-        "No model of M-ADMM has to come nearer to the optimum in every step: a node's first step "
-        "is towards the minimum of its own data."
+        "A model of M-ADMM need not come nearer to the optimum in every step: a node's first "
+        "step is towards the minimum for its own data."
     ),
     nature="fault",
 )
@@ -80,8 +81,9 @@ SIGNAL = Cause(
 KNOWN = Cause(
     name="an unknown factor of a known vector",
     text=(
-        "A private penalty multiplies a vector that the attacker knows in each stationarity "
-        "condition: one unknown number an iteration, which is integrated or projected out."
+        "In each stationarity condition, the private penalty multiplies a vector that the "
+        "attacker knows: this is one unknown number in each iteration, which the attacker can "
+        "integrate or project out."
     ),
     nature="fault",
     privacy=True,
@@ -89,15 +91,16 @@ KNOWN = Cause(
 MIRROR = Cause(
     name="record and mirror image",
     text=(
-        "Everything depends on y x, which (x, y) and (-x, -y) share: no attacker tells them apart."
+        "Everything depends on y x, which is the same for (x, y) and (-x, -y): no attacker can "
+        "distinguish these two records."
     ),
     nature="reading",
 )
 FORM = Cause(
     name="losses of a margin",
     text=(
-        "The determinants of section 4 are bounded by two directions a record. An objective whose "
-        "records bend it in all d directions has a determinant of d factors."
+        "Section 4 bounds determinants by two directions for each record. If a record bends the "
+        "objective in all d directions, the determinant has d factors."
     ),
     nature="reading",
     privacy=True,
@@ -139,14 +142,14 @@ TILDE = Cause(
 )
 COUNT = Cause(
     name="records and features of Adult",
-    text="The files hold 45,222 complete records; columns of 104 features follow from them.",
+    text="The files have 45,222 complete records, from which 104 columns of features follow.",
     nature="misprint",
 )
 OWN_STEPS = Cause(
     name="dual steps of nodes",
     text=(
-        "With a dual step of its own a node's part of the objective counts by 1/theta_i: "
-        "the models agree in the limit, on the optimum of sum_i O_i/theta_i."
+        "If nodes have separate dual steps, the objective of node i has weight 1/theta_i: in "
+        "the limit, the models agree on the optimum of sum_i O_i/theta_i."
     ),
     nature="reading",
 )

@@ -11,8 +11,8 @@ from dpaudit.extension.ledger import Cause
 
 BOUNDED = replace(
     causes.BOUNDED,
-    text="Assumption 2.1 bounds what the algorithm computes, which nothing in it projects, and "
-    "what has Gaussian noise in it, which no bound holds.",
+    text="Assumption 2.1 bounds values that the algorithm computes and never projects, and "
+    "values with Gaussian noise, which have no bound.",
 )
 BORDER = replace(
     causes.STATIONARY,
@@ -44,18 +44,20 @@ _OF_BOTH = (
 
 SIGN = Cause(
     name="sign in Lemma 3",
-    text="The products of different parties' steps enter (15) with a plus; the proof has a minus. "
-    "From three parties on parallel steps may add up, and the iterations diverge.",
+    text="The products of different parties' steps enter (15) with a plus; the proof has a "
+    "minus. With three or more parties, parallel steps may add up, and then the iterations "
+    "diverge.",
     nature="fault",
 )
 PENALTY = Cause(
     name="factor rho/2 in (18)",
-    text="Parallel steps cost rho/2 times what Lemma 3 bounds; (18) drops the factor.",
+    text="Parallel steps cost rho/2 times the quantity that Lemma 3 bounds; (18) drops this "
+    "factor.",
     nature="fault",
 )
 CONSTANT = Cause(
     name="constant C_2",
-    text="C_2 has the sum of gamma_m/2 where Lemma 4 gives the least gamma_m/2 - sigma_max.",
+    text="C_2 has the sum of gamma_m/2, but Lemma 4 gives the smallest gamma_m/2 - sigma_max.",
     nature="fault",
 )
 
@@ -63,22 +65,23 @@ CONSTANT = Cause(
 
 INDEX = Cause(
     name="index in (37)",
-    text="By (8) the gap at t is made of the step of y to t; (37) has the step from t on. What "
-    "(38) needs of it follows from (36).",
+    text="By (8), the gap at t comes from the step of y to t; (37) has the step after t. The "
+    "fact that (38) needs follows from (36).",
     nature="misprint",
 )
 
 SUBSEQUENCE = Cause(
     name="choice of the subsequence in Part 3",
-    text="The proof takes one convergent subsequence, and then supposes that this one stays away "
-    "from Z*; it has to be one of a subsequence that does.",
+    text="The proof takes one convergent subsequence, and then supposes that it stays away from "
+    "Z*. It has to take a convergent part of a subsequence that stays away from Z*.",
     nature="misprint",
 )
 
 SEQUENTIAL = Cause(
     name="conditions of a sequential update",
-    text="(22), (23) and (26) have the new models of parties before m, as in a Gauss-Seidel "
-    "update; (6) uses old models of all others. (24) follows from either where steps vanish.",
+    text="(22), (23) and (26) have the new models of the parties before m, as in a Gauss-Seidel "
+    "update; (6) uses old models of all other parties. If steps vanish, (24) follows from "
+    "both.",
     nature="misprint",
 )
 
@@ -96,7 +99,7 @@ AMBIGUOUS_LABELS = Cause(
 )
 FREE_INDEX = Cause(
     name="free index of the loss",
-    text="A sum over samples is set equal to an expression with the sample's index left in it.",
+    text="A sum over samples is equated with an expression that still has the index of a sample.",
     nature="misprint",
 )
 SCALING = Cause(
@@ -111,7 +114,7 @@ ONE_VALUE = Cause(
 )
 SQUARED = Cause(
     name="l_2 norm for its square",
-    text="A regulariser with which (6) is quadratic is the square of the norm.",
+    text="(6) is quadratic with the square of the norm as the regulariser, not with the norm.",
     nature="misprint",
 )
 EQUALITY = Cause(
@@ -141,7 +144,8 @@ SIGMA = Cause(
 )
 MEANS = Cause(
     name="means left out of the privacy loss",
-    text="The ratio of the messages' densities is written as that of the noise at one value.",
+    text="The ratio of the densities of the messages is written as the ratio of the densities of "
+    "the noise at a single value.",
     nature="misprint",
 )
 
@@ -149,15 +153,15 @@ MEANS = Cause(
 
 UNIT = Cause(
     name="unit of Definition 1's distance",
-    text="Datasets are within 1 of each other in l_1 distance, which is one entry of any value for "
-    "counts alone.",
+    text="Datasets are at l_1 distance 1 at most. Only for counts does this mean one entry with "
+    "any value.",
     nature="reading",
     privacy=True,
 )
 FAILING = Cause(
     name="delta as a probability of failure",
-    text="An (epsilon, delta) guarantee lets outputs with a larger ratio be more likely than "
-    "delta.",
+    text="Under an (epsilon, delta) guarantee, outputs with a larger ratio may have a "
+    "probability above delta.",
     nature="reading",
     privacy=True,
 )
