@@ -34,6 +34,7 @@ from dpaudit.proving.trace import FunctionTrace
 from dpaudit.proving.universe import Universe
 
 _ONE = Fraction(1)
+# Each record has numbers of its own there, so that programs grow with the number of records.
 _MOST_ROWS = 2000
 _ARRANGED = frozenset("take transpose broadcast reshape assign concatenate".split())
 _REDUCED = frozenset("sum mean prod max min median quantile argmax argmin".split())
@@ -101,6 +102,8 @@ def lower_trace(trace: FunctionTrace) -> Lowered:
     programs = [with_plain_laws(one.program) for one in trace.paths]
     wanted = find_needed_nodes(programs)
     is_small = (trace.universe.records or math.inf) <= _MOST_ROWS
+    # The shortest program first: one number for all records. Samples are tried only where
+    # records are added, as they gain nothing under replacement.
     ways = [(True, True), (True, False), *([(False, False)] if is_small else [])]
     for alike, samples in ways[trace.universe.change == "replace" :]:
         draws = _DrawNumbering()
@@ -129,6 +132,9 @@ def find_needed_nodes(programs: Sequence[PathProgram]) -> list[set[int]]:
         edges = [-1, *(one.index for one in decisions), len(program.nodes)]
         own = [(tuple(outcomes[:k]), edges[k], edges[k + 1]) for k in range(len(edges) - 1)]
         for way, first, last in own:
+            # Paths that are alike so far have to be written alike, or the checker takes them
+            # for different programs: what one of them needs before they part, all of them
+            # write.
             found.setdefault(way, set()).update(one for one in needed if first < one <= last)
         parts.append([way for way, _, _ in own])
     return [set().union(*(found[way] for way in ways)) for ways in parts]
@@ -182,6 +188,8 @@ class _Lowering:
             found = self._value(node, [self.blocks[one] for one in operands])
             self.blocks[node.index] = self._typed(node, found)
         except NotLowered as error:
+            # A decision cannot be left out. Any other node may fail: perhaps nothing that is
+            # shown needs it.
             if node.operation == "decide" or isinstance(error, NotAlike | NotSampled):
                 raise
             self.failures[node.index] = error
@@ -197,6 +205,7 @@ class _Lowering:
             raise NotLowered(f"no rule knows numbers of {node.dtype}")
         if node.dtype == "float64" or node.operation in _TYPED or self._is_only_moved(node):
             return block
+        # Rounded to whole numbers, continuous noise has another law.
         if node.operation == "draw" and node.parameters["law"] in _CONTINUOUS:
             raise NotLowered("no rule knows noise that is rounded")
         if node.operation == "draw":
@@ -292,6 +301,7 @@ class _Lowering:
         return self._data(node.parameters["part"])
 
     def _constant(self, value: Any) -> Scalar:
+        # The checker computes in exact numbers; whatever is made of a broken one is unbounded.
         if isinstance(value, float) and not math.isfinite(value):
             return self.core.add("broken", [self.core.number(0)])
         return self.core.number(Fraction(value))
@@ -389,6 +399,7 @@ class _Lowering:
             for draw, own in one.noise:
                 noise[draw] = noise.get(draw, Fraction(0)) + factor * own
         centre = self.core.sum((factor, replace(one, noise=())) for factor, one in terms)
+        # Noise that cancels exactly hides nothing, and must not count as noise.
         kept = tuple((draw, factor) for draw, factor in sorted(noise.items()) if factor)
         local = any(one.is_local for _, one in terms)
         return replace(centre, noise=kept, is_local=local if kept else centre.is_local)
@@ -425,6 +436,7 @@ class _Lowering:
         if len(factors) > 1 or not laws <= {"gumbel", "exponential", "laplace"}:
             return None
         (factor,) = factors
+        # Laplace noise is symmetric, so its sign does not matter; the other two laws are not.
         if laws == {"laplace"}:
             factor = abs(factor)
         scores = [self.core.sum([(sign, replace(one, noise=()))]) for one in block.items]
@@ -457,6 +469,8 @@ class _Lowering:
             raise NotAlike("a function of all records")
         parts = [one for block in blocks for one in block.items]
         count = math.prod(n or 1 for n in node.shape)
+        # The checker compares calls by name alone, so the name holds everything that the result
+        # depends on.
         name = repr(sorted((k, repr(v)) for k, v in node.parameters.items()))
         items = [self.core.add("other", parts, function=name, entry=k) for k in range(count)]
         return ScalarBlock(tuple(n or 1 for n in node.shape), tuple(items))

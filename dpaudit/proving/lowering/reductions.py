@@ -111,6 +111,7 @@ class Reducer:
         if given.get("method", "linear") != "linear" or np.ndim(q):
             raise NotLowered("no rule knows this quantile")
         by = to_json_number(Fraction(float(q)))
+        # The order of all numbers of all records is no function of one row each.
         if records and len(group) > 1:
             raise NotAlike("a quantile of several numbers of each record")
         return self._over_records(group[0], by) if records else self._ordered(group, by)
@@ -122,6 +123,7 @@ class Reducer:
         """Return each of sorted numbers, as a quantile of them all."""
 
         def order_group(group: list[Scalar]) -> list[Scalar]:
+            # The k-th of n sorted numbers is their quantile at k / (n - 1).
             most = max(len(group) - 1, 1)
             return [
                 self._ordered(group, to_json_number(Fraction(k, most))) for k in range(len(group))
@@ -144,6 +146,7 @@ class Reducer:
         """Return what a function makes of the numbers along an axis."""
         axis = node.parameters["axis"]
         along = range(len(block.shape))[-1 if axis is None else axis]
+        # One number stands for all records, and has no place among them.
         if block.axis == along:
             raise NotAlike("records in order")
         left, groups = self._split(block, [along])
@@ -179,6 +182,7 @@ class Reducer:
         family, bins = [to_json_number(one) for one in edges], len(edges) - 1
         block = blocks[0]
         items = [
+            # numpy's last bin holds its upper edge, and no other one does.
             self.core.inside(one, *edges[n : n + 2], closed=n == bins - 1, family=family)
             for one in block.items
             for n in range(bins)

@@ -22,6 +22,7 @@ Noise = tuple[tuple[int, Fraction], ...]
 Polynomial = Mapping[tuple[int, ...], Fraction]  # by the nodes that are multiplied, in order
 FUNCTIONS = frozenset("inverse sqrt exp log sin cos arctan floor rint".split())
 _PUBLIC = frozenset("release respond choose".split())
+# Terms of a polynomial that is multiplied out: enough for variances of tables of some columns.
 _TERMS = 120
 _POWER = 16
 
@@ -109,12 +110,14 @@ class Core:
     def add(self, operation: str, operands: Sequence[Scalar] = (), **parameters: Any) -> Scalar:
         """Return a node, which is written where there is none like it."""
         local = parameters.pop("local", any(one.is_local for one in operands))
+        # Equal operations on equal numbers are one node, so the checker sees that they cancel.
         key = (operation, tuple(one.node for one in operands), repr(sorted(parameters.items())))
         if key not in self._known:
             if len(self.nodes) >= self.most:
                 raise NotLowered("it is too large to be checked")
             self._known[key] = Scalar(len(self.nodes), is_local=local)
             self._scalars.append(self._known[key])
+            # From a release on, numbers are public, whatever they were made of.
             private = operation not in _PUBLIC and self._private.intersection(key[1])
             if private or operation == "data":
                 self._private.add(len(self.nodes))
@@ -215,6 +218,7 @@ class Core:
         if found is None and one.node == other.node:
             found = self.add("poly", [one], terms=[[1, [[0, 2]]]])
         elif found is None:
+            # In one order, so that a b and b a are one node.
             pair = sorted((one, other), key=lambda each: each.node)
             found = self.add("poly", pair, terms=[[1, [[0, 1], [1, 1]]]])
         if one.node == other.node:
@@ -263,6 +267,7 @@ class Core:
             return self.number(1 / one.number)
         if name == "sqrt" and one.node in self._squares:
             return self._length(self._squares[one.node])
+        # Multiplied out, a sum of squares no longer looks as if it were never negative.
         if name == "sqrt" and one.node in self._positive:
             one = self.extreme("maximum", [one, self.number(0)])
         found = self.add(name, [one])
@@ -332,6 +337,7 @@ class Core:
         return summed
 
     def _total_of_product(self, nodes: Sequence[int], sample: int | None) -> Scalar:
+        # A sum of ones over a public number of records is that number.
         if not nodes and sample is None and self.records is not None:
             return self.number(self.records)
         part = self._multiply_out({tuple(nodes): Fraction(1)})
@@ -386,6 +392,8 @@ def to_json_number(value: Any) -> Any:
         return "Infinity" if value > 0 else "-Infinity"
     exact = Fraction(value)
     if exact.denominator == 1:
+        # Readers of JSON may take numbers for doubles, which hold no larger whole numbers
+        # exactly.
         return int(exact) if abs(exact) < 2**53 else str(exact)
     try:
         near = float(exact)

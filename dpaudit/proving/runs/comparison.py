@@ -25,7 +25,9 @@ from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 _ENOUGH = 400_000  # operations of all runs, beyond which there are fewer runs
 _FEWEST = 3  # runs at least
 _FOLLOWED = 20_000  # operations of runs whose instructions are followed
+# Relative: what a different order of the same operations in doubles may change.
 _CLOSE = 1e-9
+# Relative to the largest number that was formed: terms that cancel leave its rounding behind.
 _ROUNDING = 1e-13
 UNLIKE = "it does something else to plain data than to symbols: it asks for types, or keeps state"
 _FAILS = "it fails on plain data, where symbols went through"
@@ -76,6 +78,7 @@ def outline_symbols(value: Any, found: PathOutput, constant: Callable[[Any], int
     if isinstance(value, Symbol):
         if found.tracing is not None and value.tracing is not found.tracing:
             found.tracing.refuse("it returns what another call left")
+        # The length of such an output is the number of records, which neighbours differ in.
         if None in value.dims:
             value.tracing.refuse(
                 "it returns a number for each record, and neighbours differ in how many there are",
@@ -84,6 +87,7 @@ def outline_symbols(value: Any, found: PathOutput, constant: Callable[[Any], int
         found.nodes.append(value.index)
         return ["output", len(found.nodes) - 1]
     if isinstance(value, set | frozenset):
+        # A set has no order that two processes share.
         return ["set", sorted(repr(_to_plain_member(one)) for one in value), []]
     items = list(items_of(value))
     if items or isinstance(value, list | tuple | dict):
@@ -170,6 +174,8 @@ class PathComparison:
     call: Callable[[Any, Any], Any]
 
     def __post_init__(self) -> None:
+        # Paths are explored with True first, so that inverted decisions are in the order of
+        # their tuples and a path is found by bisection.
         self._keys = [tuple(not one for one in way.decisions) for way in self.ways]
         self._decided = [
             [one.index for one in way.program.nodes if one.operation == "decide"]
@@ -202,6 +208,8 @@ class PathComparison:
             return _OTHER_DRAWS
         if isinstance(run.raised, NotFollowed):
             return _OTHER_DRAWS
+        # The program reads the types that the function was given, as integers divide otherwise
+        # than doubles.
         given = {name: one.astype(self.layout.dtypes[name]) for name, one in numbers.items()}
         return self._held(run, given, state.drawn, steps)
 
@@ -213,8 +221,11 @@ class PathComparison:
         if isinstance(found, str):
             return found if run.error is None else f"{_FAILS}: {run.error}"
         way, values = found
+        # A function that draws otherwise on plain data may draw by the records.
         if not _are_same_draws(way.draws(), drawn, exactly=True):
             return _OTHER_DRAWS
+        # A line that no run on symbols came to may do anything for other data, whatever it did
+        # for these.
         if steps is not None and not steps.seen <= way.steps.seen:
             return UNLIKE
         if way.output.skeleton[0] == "raises" or run.error is not None:
@@ -241,6 +252,7 @@ class PathComparison:
                 return way, evaluate_program(way.program, numbers, usable, needed=way.output.nodes)
             except OtherPath as error:
                 node = error.args[0] if error.args else -1
+            # A draw of another shape than its node's does not fit what follows from it.
             except (IndexError, ValueError):
                 return _OTHER_DRAWS
             if node not in self._decided[at]:

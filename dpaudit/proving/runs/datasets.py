@@ -50,6 +50,8 @@ def datasets_of(layout: DatasetLayout, count: int, rng: Generator) -> Iterator[N
 def _get_neighbour_sizes(layout: DatasetLayout) -> tuple[int, int]:
     """Return the fewest and the most records of two neighbours."""
     low, high = layout.sizes
+    # Neighbours of datasets of one size have one record more or fewer, so those sizes are tried
+    # too.
     is_fixed = layout.universe.records is not None or low < high
     return (low, high) if is_fixed else (max(low - 1, 0), high + 1)
 
@@ -59,6 +61,7 @@ def _draw_part_rows(
 ) -> NDArray[np.float64]:
     shape = (records, *(one or 1 for one in part.shape[1:]))
     if part.categories is None and part.name in layout.values:
+        # Such a part holds these numbers alone, and none in between.
         values = np.array([float(one) for one in layout.values[part.name]])
         return np.asarray(values[_draw_value_indices(style, shape, rng, len(values) - 1)])
     low, high = _get_finite_ends(part)
@@ -123,5 +126,6 @@ def _clip_row_norms(rows: NDArray[np.float64], norm: float) -> NDArray[np.float6
     if not np.isfinite(norm) or rows.ndim < 2:
         return rows
     lengths = np.sqrt((rows**2).sum(axis=1, keepdims=True))
+    # A little shorter than the norm, since the division and the product round.
     factor = np.where(lengths > norm, norm / np.maximum(lengths, norm) * (1 - 1e-14), 1.0)
     return np.asarray(rows * factor)

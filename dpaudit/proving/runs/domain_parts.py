@@ -165,6 +165,8 @@ def _form_of(example: Any) -> Form:
 def _public_size(domain: Domain, relation: str, form: Form, records: int | None) -> int | None:
     """Return how many records datasets have, where that is public."""
     low, high = domain.sizes
+    # Under these relations the number of records is what neighbours differ in, and so is never
+    # public.
     if relation in REMOVING:
         if form == "value":
             raise NotProved.at(_PLACE, "a dataset is one value, which is never removed")
@@ -173,6 +175,8 @@ def _public_size(domain: Domain, relation: str, form: Form, records: int | None)
         if not low <= records <= high:
             raise NotProved.at(_PLACE, f"no dataset has {records} records, but {low} to {high}")
         return records
+    # Replaced records keep their number, but rules bound means and quantiles by one number of
+    # records.
     if low != high:
         cure = "give records= one number" + (
             ", or name add-remove-user" if domain.users is not None else ""
@@ -214,12 +218,15 @@ def _make_universe_parts(
 
 def _require_known_column(domain: Domain, place: int, column: Column) -> Column:
     """Return a column, or refuse one whose values may be missing."""
+    # The rules are of real numbers, and NaN is none.
     if column.missing and not isinstance(column, ValueSet):
         raise NotProved.at(
             _PLACE, "values may be missing", "say that none is: missing=False, or fill them before"
         )
     start = domain.layout.start
     is_stated = start is None or start.is_stated[place]
+    # Ends that were read off somebody's records hold for these records alone, and not for all
+    # datasets.
     if not is_stated and isinstance(column, Integers | Numbers):
         return _Unbounded(column)
     return column

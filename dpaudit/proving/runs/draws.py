@@ -135,6 +135,7 @@ class Arguments:
     def shape(self, place: int | None) -> Any:
         """Return the shape that ``size`` says."""
         size = self.get(place, "size")
+        # scipy returns a number for size=1, where numpy returns an array of one entry.
         if self.is_scipy and size is not None and np.ndim(size) == 0 and size == 1:
             size = None
         if size is None:
@@ -144,6 +145,7 @@ class Arguments:
 
     def refuse_others(self) -> None:
         """Refuse a call with arguments that nobody has read."""
+        # An argument that nobody has read could change the law.
         others = [one for one in self.given if one not in self.read]
         if others:
             raise NotFollowed(f"{self.title} is given arguments that are not followed")
@@ -156,6 +158,7 @@ def _of_range(low: int, high: int, shape: Any, *, is_python: bool) -> DrawReques
     """Return what asks for whole numbers from ``low`` to ``high``, without it."""
     if not low < high:
         raise NotFollowed("there is no whole number to be drawn")
+    # Sums and differences of two such draws still fit into 64 bits.
     if max(-low, high) > 2**62:
         raise NotFollowed("whole numbers beyond 2**62 are drawn")
 
@@ -356,12 +359,14 @@ def _of_options(
     if p is None and again:
         asked = _of_range(0, count, shape, is_python=False)
         return DrawRequest(asked.law, asked.parameters, shape, asked.sample, present=present)
+    # The items that are left change the probabilities of each further draw.
     if not again and (operands or known is not None):
         raise NotFollowed(f"{given.title} draws without replacement by probabilities")
 
     def sample(rng: Generator, *by: Any) -> Any:
         weights = by[0] if by else known
         if weights is not None:
+            # numpy refuses probabilities that miss the sum of 1 by rounding.
             weights = np.asarray(weights) / np.sum(weights)
         return rng.choice(count, size=shape or None, replace=again, p=weights)
 
@@ -375,6 +380,7 @@ def _parse_options(given: Arguments, options: Any) -> tuple[int, Callable[[Any],
     """Return how many options there are, and what makes one of its number."""
     if isinstance(options, int | np.integer):
         return int(options), _get_same_draw
+    # A copy, because the function may write into its array after the draw.
     if isinstance(options, Symbol) and options.is_public:
         options = options.plain("").copy()
     if isinstance(options, Symbol) or holds_symbol(options):

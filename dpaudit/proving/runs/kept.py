@@ -121,6 +121,8 @@ class _CodeWalk:
         name = getattr(function, "__name__", type(function).__name__)
         self.visit(function, name)
         self.visit(inspect.unwrap(function), name)
+        # Names that are met late make more of what was seen before count, so the walk ends only
+        # when a round has found no new ones.
         count = -1
         while self.pending or count != len(self.names) + len(self.stored):
             if not self.pending:
@@ -140,10 +142,12 @@ class _CodeWalk:
 
     def visit(self, value: Any, label: str = "") -> Any:
         """Return what tells a value from another one, and look into it later."""
+        # By type and text: 1, True and 1.0 are equal and yet other values.
         if type(value) in _PLAIN:
             return (type(value).__name__, repr(value))
         if id(value) not in self.state.labels:
             self.state.labels[id(value)] = label or self.label
+            # Held, since the identity of an object that is gone may be that of the next one.
             self.state.values.append(value)
             self.pending.append(value)
         return id(value)
@@ -178,6 +182,7 @@ class _CodeWalk:
             if isinstance(value, kinds):
                 return read(self, value)
         bases = [one for one in type(value).__mro__ if is_of_library(one) and one is not object]
+        # A class of C keeps its state where no attribute shows it.
         is_of_c = any(not {"__dict__", "__weakref__", "__slots__"} & {*vars(k)} for k in bases)
         return self._digest(value) if is_of_c else None
 
@@ -202,8 +207,11 @@ class _CodeWalk:
     def _digest(self, value: Any) -> Any:
         """Return a digest of all that an object holds, or note that nobody can look into it."""
         try:
+            # Pickling is what most objects offer to show all of their state.
             return hashlib.sha256(pickle.dumps(value)).hexdigest()
         except _UNREADABLE:
+            # Functions and descriptors of C cannot be pickled, and hold nothing but what their
+            # attributes show.
             if callable(value) or hasattr(type(value), "__get__"):
                 return self._attributes(value)
             self.state.unread = self.state.unread or self.label

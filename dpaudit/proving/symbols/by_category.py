@@ -32,6 +32,7 @@ class CategoryCounts:
 
     def reindex(self, index: Any, fill_value: Any = None) -> Series:
         """Return the numbers of public categories, 0 of such as no record has."""
+        # pandas fills in NaN otherwise, which shows that no record has the category.
         if fill_value is None or isinstance(fill_value, Symbol) or fill_value != 0:
             self.keys.refuse(
                 "categories that no record has are missing numbers", "give fill_value=0"
@@ -69,6 +70,7 @@ class CategoryCounts:
         """Refuse to be returned."""
         return self[""]
 
+    # The length alone says how many categories the records have.
     def _uncounted(self, *_: Any, **__: Any) -> Any:
         self.keys.refuse(
             "uses numbers by category, of which the records decide how many there are", _CURE

@@ -96,6 +96,7 @@ class ColumnSymbol(NDArrayOperatorsMixin):
             if np.ndim(value) if not isinstance(value, Symbol) else value.dims:
                 self._require_all_rows()
             return value
+        # pandas aligns rows by their names and fills in NaN where one side lacks a row.
         if not are_same_rows(value.mask, self.mask):
             self.refuse("puts columns of different rows together")
         return value.numbers()
@@ -200,6 +201,7 @@ def are_same_rows(one: Symbol | None, other: Symbol | None) -> bool:
     """Return whether two masks are one."""
     if one is None or other is None:
         return one is other
+    # Of two nodes nobody knows whether they choose the same rows, even if they always do.
     return one.index == other.index
 
 
@@ -325,6 +327,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "count": _count_column_rows,
     "mean": _of_all(np.mean),
     "median": _of_all(np.median),
+    # pandas divides by n - 1 where numpy divides by n.
     "std": _of_all(np.std, ddof=1),
     "var": _of_all(np.var, ddof=1),
     "min": _of_all(np.min),

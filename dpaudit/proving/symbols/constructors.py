@@ -36,6 +36,7 @@ def own_constructors(tracing: SymbolTracing, function: Any) -> Iterator[None]:
     So do functions that code has imported by name: they are replaced in modules of no library, and
     where the globals of ``function`` hold them.
     """
+    # A method of a class is no module's global, so it is replaced on the class itself.
     call = np.vectorize.__call__
 
     def vectorized(self: Any, *given: Any, **named: Any) -> Any:

@@ -46,6 +46,7 @@ def as_number(symbol: Any, dtype: np.dtype[Any]) -> Any:
         return dtype.type(symbol).item()
     if symbol.is_public:
         return symbol.plain("")[()].item()
+    # Weak, as numbers of Python's are: they take the type of the array that they meet.
     made = symbol.astype(dtype)
     return Symbol.of_node(made.tracing, made.index, dtype, is_weak=True)
 

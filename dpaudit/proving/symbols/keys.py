@@ -21,6 +21,8 @@ def name_of(dtype: np.dtype[Any]) -> str:
 
 def compute_content_digest(content: bytes) -> bytes:
     """Return what stands for the content of a large array."""
+    # A digest that nobody can find two contents for: a collision would take one array for
+    # another.
     return hashlib.blake2b(content, digest_size=32).digest()
 
 
@@ -34,4 +36,5 @@ def key_of(parameters: Mapping[str, Any]) -> Any:
             return None
         found.append((name, repr(value)))
     text = tuple(found)
+    # Long parameters cost more to compare than a second node costs.
     return text if sum(len(one) for _, one in text) < 16 * FEW else None

@@ -48,6 +48,7 @@ def _find_position_hits(table: Symbol, at: Symbol) -> Symbol:
     if at.dtype.kind not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     _check_size(tracing, (*at.dims, *table.dims))
+    # numpy counts a negative position from the end, where this sum would find no entry.
     inside = emit_within(tracing, at, 0, number - 1)
     found = apply_ufunc_rule(tracing, np.equal, [inside[..., None], np.arange(number)])
     return tracing.symbol_of(found)

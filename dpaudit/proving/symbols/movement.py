@@ -264,6 +264,7 @@ def _require_public_arguments(tracing: SymbolTracing, function: Any, values: Any
 def _move_symbol_entries(symbol: Symbol, apply: Callable[[Any], Any]) -> Any:
     dims = structure.require_known_lengths(symbol.tracing, symbol.dims)
     numbers = np.arange(int(np.prod(dims, dtype=np.int64))).reshape(dims)
+    # numpy itself says where entries go, by what it does to an array of their numbers.
     places = apply(numbers)
     if isinstance(places, list | tuple):
         made = [
@@ -283,6 +284,7 @@ def _one_moved(symbol: Symbol, numbers: Any, places: Any, apply: Callable[[Any],
     def emit(node: int) -> int:
         return emit_moved(tracing, [node], found)
 
+    # What numpy makes a view of is a view here too, so that writing into one changes both.
     if found.size and np.may_share_memory(found, numbers):
         return symbol.share(found.shape, ViewStep(apply, emit))
     return make_fresh_symbol(symbol, apply, emit, is_array=isinstance(places, np.ndarray))

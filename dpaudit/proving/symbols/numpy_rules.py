@@ -85,6 +85,8 @@ class FailuresNoted:
         """Do nothing."""
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        # Whether numpy raises may depend on records, and code that catches the error would go
+        # another way.
         if error is not None and self.tracing.refusal is None:
             with suppress(NotProved):
                 self.tracing.refuse(f"raises {kind.__name__} from what records or noise decide")
@@ -186,6 +188,7 @@ def _apply_numpy_rule(
     tracing: SymbolTracing, function: Any, rule: Any, args: Any, named: Any
 ) -> Any:
     try:
+        # An argument that a rule does not take would be ignored, and change what numpy does.
         _signature(rule).bind(tracing, *args, **named)
     except TypeError:
         name = _name_of(function)

@@ -20,6 +20,7 @@ _CONSTANTS = (bool, int, float, str, type(None))
 def can_call(function: Any, args: Any) -> bool:
     """Return whether a function is an operation as it is, of arguments that noise decides."""
     hidden = [one for one in _symbols_in(args) if not one.is_public]
+    # What depends on records alone can be no release, so the refusal comes here, at its line.
     is_noisy = all(one.taint & FROM_DRAWS and None not in one.dims for one in hidden)
     return is_noisy and function in NAMES
 
@@ -70,6 +71,8 @@ def _make_probe_numbers(symbol: Symbol) -> Any:
     if symbol.value is not None:
         return symbol.value
     dims = tuple(one or 0 for one in symbol.dims)
+    # Only shapes and types of the results count. The numbers are irregular, so that matrices of
+    # them have an inverse.
     found = np.cos(np.arange(int(np.prod(dims, dtype=np.int64))) ** 1.3 + 1.0).reshape(dims)
     if len(dims) == 2 and dims[0] == dims[1]:
         found = found @ found.T + np.eye(dims[0])

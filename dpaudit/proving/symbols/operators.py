@@ -147,6 +147,7 @@ def broadcast_symbol_shapes(tracing: SymbolTracing, shapes: Sequence[Shape]) -> 
     found = list[int | None]()
     for axis in range(-axes, 0):
         lengths = {one[axis] for one in shapes if len(one) >= -axis} - {1}
+        # Whether shapes fit would depend on how many records there are.
         if None in lengths and len(lengths) > 1:
             tracing.refuse(
                 "an array of a fixed length meets one of all records, where neighbours differ in "
@@ -239,6 +240,7 @@ def _emit_product(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> An
     """Return a product; that of a value with itself is a square, of which more is known."""
     one, other = operands
     if isinstance(one, Symbol) and isinstance(other, Symbol) and one.dtype.kind != "b":
+        # As a square it is never negative, which a product of two values does not show.
         if one.index == other.index and dtype is None:
             return emit_square(tracing, one)
     return _PRODUCT(tracing, operands, dtype)
@@ -254,6 +256,7 @@ def emit_square(tracing: SymbolTracing, symbol: Symbol) -> Symbol:
 
 def _refuse_complex(tracing: SymbolTracing, base: Any, exponent: Any) -> None:
     """Refuse a power by a fraction that is complex where Python's number is below 0."""
+    # Python's own ** gives a complex number for a negative base, where numpy gives NaN.
     weak = isinstance(base, Symbol) and base.is_weak and not base.is_public
     known = exponent.value if isinstance(exponent, Symbol) else exponent
     if weak and (known is None or np.any(np.trunc(known) != known)):
@@ -462,6 +465,7 @@ def _add_at_entries(tracing: SymbolTracing, ufunc: Any, target: Any, key: Any, *
     at = np.arange(math.prod(one or 0 for one in target.dims)).reshape(
         tuple(one or 0 for one in target.dims)
     )[structure.plain_key(key)]
+    # `at` adds once for each time that an entry is named; the assignment below adds once.
     if None in target.dims or len(np.unique(at)) != at.size:
         tracing.refuse(f"numpy.{ufunc.__name__}.at names an entry twice", "use numpy.bincount")
     target[key] = apply_ufunc_rule(tracing, ufunc, [target[key], *value])

@@ -29,6 +29,7 @@ def xlogy(x: Any, y: Any) -> Any:
 
 def softmax(x: Any, axis: Any = None) -> Any:
     """Return weights that are proportional to exponentials and add up to 1."""
+    # The largest is subtracted first, as scipy does, so that no exponential overflows.
     heights = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return heights / np.sum(heights, axis=axis, keepdims=True)
 

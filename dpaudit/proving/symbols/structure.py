@@ -55,6 +55,8 @@ def emit_reshape(tracing: SymbolTracing, node: int, dims: Shape) -> int:
         return node
     if None in dims and held.shape.count(None) != 1:
         tracing.refuse(*BY_PLACE)
+    # Two reshapes are one; but a reshape that changes the type is a conversion, which has to
+    # stay.
     before = held.operands[0] if held.operation == "reshape" else node
     if tracing.program.nodes[before].dtype != held.dtype:
         before = node
@@ -81,6 +83,7 @@ def emit_convert(tracing: SymbolTracing, node: int, dtype: np.dtype[Any]) -> int
     if dtype.kind == "b":
         zero = tracing.constant_node(np.zeros((), dtype=given))
         return tracing.node("not_equal", (node, zero), held.shape, dtype, {})
+    # astype cuts towards 0.
     if dtype.kind in "iu" and given.kind == "f":
         return tracing.node("trunc", (node,), held.shape, dtype, {})
     return tracing.node("reshape", (node,), held.shape, dtype, {"shape": list(held.shape)})
@@ -220,6 +223,7 @@ def _resolve_positions(tracing: SymbolTracing, n: int | None, item: Any, axis: i
     if isinstance(item, int):
         if not -n <= item < n:
             raise IndexError(f"index {item} is out of bounds for axis {axis} with size {n}")
+        # Positions from the end are written from the start, so that one entry has one position.
         return [item % n]
     if isinstance(item, slice):
         found = range(*item.indices(n))
@@ -252,6 +256,8 @@ def _plain_item(item: Any) -> Any:
         return np.asarray(item)
     if isinstance(item, list | np.ndarray):
         found = np.array(item)
+        # np.array([]) is of doubles, which are no positions; numpy takes an empty list all the
+        # same.
         return found.astype(int) if found.size == 0 and isinstance(item, list) else found
     return operator.index(item)
 
@@ -332,6 +338,8 @@ def reshape_symbol(symbol: Symbol, dims: Shape, *, is_raveled: bool = False) -> 
 
 def set_unsure_sharing(symbol: Symbol, found: Symbol) -> Symbol:
     """Return a copy that may be a view: neither may be written into."""
+    # Whether numpy makes a view here depends on how the memory lies, which nobody knows of a
+    # symbol.
     symbol.cell.shares = found.cell.shares = (
         "writes into an array of which numpy makes a view or a copy by how it lies in memory"
     )

@@ -137,6 +137,7 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
         if not isinstance(items[0], slice) or items[0] not in structure.WHOLE:
             self.refuse("takes records by their place among those that a condition chooses")
         axes = (slice(None),) * self.mask.ndim
+        # numpy returns a view here, so a later write into either would have to change both.
         self.is_shared = True
         values = structure.copy_symbol(self.values[(*axes, *items[1:])])
         return Subset(values, self.mask, is_shared=True)
@@ -315,6 +316,7 @@ def _refuse_subset_mean(subset: Subset, axis: Any = None) -> Any:
 
 def _make_subset_extreme_rule(function: Any) -> Callable[..., Any]:
     def rule(subset: Subset, axis: Any = None, initial: Any = None) -> Any:
+        # numpy raises for an empty selection, which would show that no record was chosen.
         if initial is None:
             subset.refuse(
                 "an extreme of records that a condition chooses, of which there may be none",
@@ -343,6 +345,7 @@ def _count_nonzero(subset: Subset, axis: Any = None) -> Any:
 
 def _compute_subset_histogram(subset: Subset, bins: Any = 10, range: Any = None) -> Any:
     edges = edges_of(subset.tracing, bins, range)
+    # Rows that are not chosen lie beyond the last edge, where no bin counts them.
     beyond = float(edges[-1] + (edges[-1] - edges[0]) + 1)
     values = structure.convert_symbol(subset.values, np.dtype(np.float64))
     tracing = subset.tracing
