@@ -89,7 +89,7 @@ def load_reference(what: str, reference: str) -> Any:
 
 
 def build_referenced_object(what: str, reference: str, found: Any) -> Any:
-    """Return what an object makes when it is called without arguments; itself if it cannot be.
+    """Return the object that a call without arguments makes; the object itself if it takes some.
 
     Raises
     ------

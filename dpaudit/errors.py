@@ -80,7 +80,7 @@ class InvalidArgument(DpauditError, ValueError):
 
 
 def one_of(known: Iterable[str], given: str) -> str:
-    """Return what could have been given, and what was meant if something looks like it.
+    """Return the possible values, and the probable one if something looks like it.
 
     Examples
     --------
@@ -295,7 +295,7 @@ _OF_USE = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 
 
 def words_of(error: BaseException) -> str | None:
-    r"""Return what an error says, on one line; None if it cannot say it.
+    r"""Return the words of an error, on one line; None if it cannot say them.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def make_printable(text: str) -> str:
 
 
 def _format_unprintable(character: str) -> str:
-    """Return what stands for a character: a surrogate, as names of files have them, says which."""
+    """Return the replacement of a character: of a surrogate in a file's name, its number."""
     surrogate = unicodedata.category(character) == "Cs"
     return f"\\u{ord(character):x}" if surrogate else "\ufffd"
 

@@ -100,7 +100,7 @@ def make_later_schema_error(name: str, what: str, known: str) -> DataError:
 
 
 def read_json(path: str | Path, kind: str) -> Any:
-    """Return what is in a file of that kind, whichever version wrote it.
+    """Return the content of a file of that kind, from any version that wrote it.
 
     Raises
     ------

@@ -38,7 +38,7 @@ _policy: ContextVar[Policy] = ContextVar("records", default=_USUAL)
 
 
 def get_policy() -> Policy:
-    """Return what holds here, for another process of the same run."""
+    """Return the policy that holds here, for another process of the same run."""
     return _policy.get()
 
 

@@ -62,7 +62,7 @@ def what_code_raised(error: BaseException, dataset: Any, again: Callable[[Any], 
 
 
 def find_raised_error(call: Callable[[Any], object], dataset: Any) -> BaseException | None:
-    """Return what a call of somebody's code raises; None if it returns.
+    """Return the exception of a call of somebody's code; None if it returns.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from dpaudit.errors import DataError, InvalidArgument, shorten_repr
 
 
 def read_tables(path: Path, kind: str) -> list[Any]:
-    r"""Return what stands in a file's ``[kind]`` table or its ``[[kind]]`` tables, at least one.
+    r"""Return the content of a file's ``[kind]`` table or its ``[[kind]]`` tables, at least one.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def read_tables(path: Path, kind: str) -> list[Any]:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Return what a TOML file holds.
+    """Return the content of a TOML file.
 
     Raises
     ------

@@ -97,7 +97,7 @@ def status_of(verdicts: Iterable[Verdict]) -> int:
 
 
 def in_present_words(word: object) -> object:
-    """Return what a verdict of an older report is called now; others as they are.
+    """Return the present name of an older report's verdict; others as they are.
 
     Examples
     --------

@@ -183,7 +183,7 @@ class ConsensusADMM:
         return table_of(name, value, self.iterations, self.graph.nodes)
 
     def problem(self, dataset: Dataset, iteration: int, node: int) -> MarginProblem:
-        """Return what the node minimises in this iteration, counted from 1, besides the pull."""
+        """Return the node's problem in this iteration, counted from 1, besides the pull."""
         return MarginProblem(
             loss=self.loss,
             weight=self.loss_weight / dataset.node_sizes[node],

@@ -125,7 +125,7 @@ class ServerADMM:
         return replace(self, noise_multiplier=0.0)
 
     def event(self) -> Event:
-        """Return what one record's node releases: ``T`` Gaussian steps of ratio ``1/sigma``."""
+        """Return the release of one record's node: ``T`` Gaussian steps of ratio ``1/sigma``."""
         if self.noise_multiplier == 0:
             raise UnsupportedEvent("event: got no noise, expected noise")
         # In units of the sensitivity, the noise has the scale sigma.

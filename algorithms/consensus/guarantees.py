@@ -157,7 +157,7 @@ class NodeUpdate:
         return self.noise_rate * self.sensitivity * share + self.log_determinant
 
     def perturbation(self, dimension: int) -> ObjectivePerturbation:
-        """Return what a minimiser of the perturbed objective releases: PP, DVP, R-ADMM."""
+        """Return the release of a minimiser of the perturbed objective: PP, DVP, R-ADMM."""
         return ObjectivePerturbation(
             sensitivity=self.sensitivity,
             noise_rate=self.noise_rate,
@@ -166,7 +166,7 @@ class NodeUpdate:
         )
 
     def primal_perturbation(self, dimension: int) -> ExponentialNormRelease:
-        """Return what the perturbed minimiser releases: PVP."""
+        """Return the release of the perturbed minimiser: PVP."""
         return ExponentialNormRelease(
             sensitivity=self.minimiser_sensitivity,
             noise_rate=self.noise_rate,
@@ -232,7 +232,7 @@ def node_updates(
 def node_events(
     mechanism: Mechanism, *, node_sizes: Several[int], dimension: int
 ) -> tuple[Event, ...]:
-    """Return what the node of the differing record releases, for every node it may be.
+    """Return the releases of the differing record's node, for every node that it may be.
 
     Formal guarantee: the run's, under replace-record, is the worst of these events' (module
     docstring; `dpaudit.accounting.proved.proved_worst`). Penalties and rates must not depend on
@@ -274,7 +274,7 @@ def node_events(
 
 
 def run_event(mechanism: Mechanism | str, updates: Several[NodeUpdate], dimension: int) -> Event:
-    """Return what one node's updates release together.
+    """Return the joint release of one node's updates.
 
     Parameters
     ----------

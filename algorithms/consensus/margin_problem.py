@@ -123,7 +123,7 @@ class MarginProblem:
         return solved
 
     def scale(self, linear: Array, records: Array) -> Array:
-        """Return what the tolerance is relative to, shape ``(R,)``."""
+        """Return the scale of the tolerance, shape ``(R,)``."""
         largest = self.weight * self.loss.slope_scale * np.linalg.norm(records, axis=1).sum()
         scale: Array = self.curvature + largest + np.linalg.norm(linear, axis=1)
         return scale

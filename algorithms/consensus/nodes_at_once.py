@@ -93,7 +93,7 @@ class NodeProblems:
         return np.asarray(own)
 
     def _scale(self, linear: Array) -> Array:
-        """Return what the tolerance is relative to, shape ``(R, N)``."""
+        """Return the scale of the tolerance, shape ``(R, N)``."""
         largest = np.linalg.norm(self.records, axis=2).sum(axis=1)
         weight = self.weight * self.loss.slope_scale
         scale: Array = self.curvature + weight * largest + np.linalg.norm(linear, axis=-1)

@@ -90,7 +90,7 @@ class ConsensusProcess(Protocol):
         ...
 
     def problem(self, dataset: Dataset, iteration: int, node: int) -> MarginProblem:
-        """Return what the node minimises, besides the pull."""
+        """Return the problem that the node minimises, besides the pull."""
         ...
 
     def pull(self, state: ConsensusState) -> Array:

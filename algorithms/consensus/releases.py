@@ -103,21 +103,21 @@ def node_updates(given: Consensus) -> tuple[NodeUpdate, ...]:
 
 
 def penalty_perturbation(given: Consensus) -> Event:
-    """Return what PP releases, and DVP, whose penalty is theta."""
+    """Return the release of PP, and of DVP, whose penalty is theta."""
     from dpaudit.algorithms.consensus.guarantees import run_event
 
     return run_event("penalty", node_updates(given), given.dimension)
 
 
 def primal_perturbation(given: Consensus) -> Event:
-    """Return what PVP releases."""
+    """Return the release of PVP."""
     from dpaudit.algorithms.consensus.guarantees import run_event
 
     return run_event("primal", node_updates(given), given.dimension)
 
 
 def make_recycled_event(given: Consensus) -> Event:
-    """Return what R-ADMM releases."""
+    """Return the release of R-ADMM."""
     from dpaudit.algorithms.consensus.guarantees import run_event
 
     return run_event("recycled", node_updates(given), given.dimension)
@@ -154,7 +154,7 @@ def publish_theorem41_epsilon(given: Consensus, delta: float) -> FormulaGuarante
 
 
 def server_admm(given: ServerADMMParameters) -> Event:
-    """Return what DP-ADMM of 2019 releases: the algorithm's own event."""
+    """Return the release of DP-ADMM of 2019: the algorithm's own event."""
     from dpaudit.algorithms.consensus.dp_admm_2019 import ServerADMM as Algorithm
 
     # The event is that of one node, whose privacy does not depend on how many others there are.

@@ -69,7 +69,7 @@ class KnownMechanism(Protocol):
         ...
 
     def score(self, outputs: Array) -> Array:
-        """Return what an attack that knew everything would compute, shape ``(R,)``."""
+        """Return the score of an attack that knows everything, shape ``(R,)``."""
         ...
 
 

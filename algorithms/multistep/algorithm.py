@@ -229,7 +229,7 @@ class MultiStepADMM:
         return replace(self, noise_multiplier=0.0)
 
     def event(self) -> Event:
-        """Return what one record's node releases: ``t l`` Gaussian steps of ratio ``1/sigma``.
+        """Return the release of one record's node: ``t l`` Gaussian steps of ratio ``1/sigma``.
 
         Raises
         ------

@@ -316,7 +316,7 @@ def _whiten_final_parts(root: Array, moved: Array) -> Array:
 
 
 def _compute_next_mean_noise(root: Array, noise: Array) -> Array:
-    """Return what the noise so far adds to the next mean, ``(R, d)``."""
+    """Return the contribution of the noise so far to the next mean, ``(R, d)``."""
     count = noise.shape[1]
     return np.asarray(np.einsum("j,rjd->rd", root[count, :count], noise))
 

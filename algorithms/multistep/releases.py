@@ -31,7 +31,7 @@ class MultiStep(Parameters):
 
 
 def multistep_admm(given: MultiStep) -> Event:
-    """Return what multi-step DP-ADMM releases: the algorithm's own event."""
+    """Return the release of multi-step DP-ADMM: the algorithm's own event."""
     from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
     from dpaudit.algorithms.problems.graphs import ring
 
@@ -155,7 +155,7 @@ class SmoothObserved(Hidden):
 
 
 def make_averages_event(given: Observed) -> Event:
-    """Return what the averages release of affine gradients, at the node that leaks most.
+    """Return the release of the averages for affine gradients, at the node that leaks most.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def make_averages_event(given: Observed) -> Event:
 
 
 def last_models(given: SmoothObserved) -> Event:
-    """Return what the last inner models release, at the node that leaks most.
+    """Return the release of the last inner models, at the node that leaks most.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def last_models(given: SmoothObserved) -> Event:
 
 
 def final_models(given: Observed) -> Event:
-    """Return what the final models release of affine gradients, at the node that leaks most.
+    """Return the release of the final models for affine gradients, at the node that leaks most.
 
     Examples
     --------

@@ -107,7 +107,7 @@ def party_scales(noise: Noise, parties: int) -> Array:
 
 
 def model_noise(noise: Noise, party: Party, scale: float, trials: int, rng: Generator) -> Array:
-    """Return what is added to the party's model before it is multiplied by D, shape ``(R, d_m)``.
+    """Return the noise on the party's model before its product with D, shape ``(R, d_m)``.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def compute_published_noise_scale(epsilon: float, delta: float, sensitivity: flo
 
 
 def message_event(*, sensitivity: float, noise_scale: float, iterations: int) -> GaussianRelease:
-    """Return what one party's T messages release: T - 1 Gaussian steps.
+    """Return the release of one party's T messages: T - 1 Gaussian steps.
 
     Formal guarantee: exact, under the premise that ``sensitivity`` bounds ``||D x - D' x'||`` for
     every history; under replace-column, with public labels.
@@ -271,7 +271,7 @@ def corollary1_epsilon(
 def corollary1_optimal_epsilon(
     *, sensitivity: float, noise_scale: float, iterations: int, delta: float
 ) -> float:
-    """Return what follows from Theorem 1 for T iterations by optimal composition, same split."""
+    """Return the epsilon of Theorem 1 after T iterations by optimal composition, same split."""
     epsilon, share = _compute_iteration_budget(sensitivity, noise_scale, iterations, delta)
     return (
         make_optimal_composition(epsilon, share, iterations).epsilon(delta)

@@ -33,7 +33,7 @@ class Messages(Parameters):
 
 
 def make_message_release(given: Messages) -> Event:
-    """Return what one party's messages release."""
+    """Return the release of one party's messages."""
     from dpaudit.algorithms.sharing.noise import message_event
 
     return message_event(

@@ -75,7 +75,7 @@ class Risk:
         return self.regulariser_weight * self.regulariser.lasso
 
     def sample_weight(self, samples: int) -> float:
-        """Return what one sample's loss counts."""
+        """Return the weight of one sample's loss."""
         return 1 / samples if self.scaling == "mean" else 1.0
 
     def check(self, dataset: Dataset) -> None:

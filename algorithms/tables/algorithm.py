@@ -208,7 +208,7 @@ class TablesADMM:
         return replace(self, solver=quiet, label_epsilon=None)
 
     def client_event(self) -> PoissonSubsampledGaussian:
-        """Return what Theorem 2 accounts for: one client's ``T tau'`` noisy steps.
+        """Return the event of Theorem 2: one client's ``T tau'`` noisy steps.
 
         It covers a tuple's way into its owner's model only, as if the server's messages did not
         depend on the tuple. They do from the second iteration on (module docstring).
@@ -237,7 +237,7 @@ class TablesADMM:
         self.loss.encode(dataset.labels)
 
     def server_side(self) -> Server:
-        """Return what the server does."""
+        """Return the server's step."""
         return Server(loss=self.loss, penalty=self.penalty, reduced=self.reduced)
 
     def clients(self, dataset: JoinedTables) -> tuple[Client, ...]:

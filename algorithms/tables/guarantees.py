@@ -40,7 +40,7 @@ ROUNDED_UP = 1 + 1e-12
 
 
 def label_event(*, deviation: float, encoding: Encoding = "one-hot") -> LaplaceRelease:
-    """Return what the noisy labels release, under replace-label.
+    """Return the release of the noisy labels, under replace-label.
 
     Formal guarantee: exact (module docstring).
 
@@ -86,7 +86,7 @@ def model_event(
     joined: Several[int],
     sampling_ratio: float = 1.0,
 ) -> Event:
-    """Return what all clients' models release about one tuple, under replace-tuple.
+    """Return the release of all clients' models about one tuple, under replace-tuple.
 
     Formal guarantee: exact composition of bounds that a step can attain (module docstring). It is
     about the models; the server's view has no finite epsilon.

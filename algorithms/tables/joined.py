@@ -165,7 +165,7 @@ class JoinedTables:
         return replace(self, labels=labels)
 
     def as_table(self) -> Table:
-        """Return what neighbour relations compare: every tuple of every table is a row.
+        """Return the table that neighbour relations compare: every tuple of every table is a row.
 
         A table's columns stand beside those of the others, which are 0 there. Mappings are public.
         """

@@ -103,7 +103,7 @@ def _convert_to_object_column(values: ArrayLike) -> Keys:
 
 
 def _get_key_kind(value: object) -> str:
-    """Return what kind of key this is: keys of two kinds are never equal on purpose.
+    """Return the kind of this key: keys of two kinds are never equal on purpose.
 
     Examples
     --------

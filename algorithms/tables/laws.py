@@ -80,7 +80,7 @@ class TablesProcess(Protocol):
         ...
 
     def server_side(self) -> Server:
-        """Return what the server does."""
+        """Return the server's step."""
         ...
 
     def clients(self, dataset: JoinedTables) -> tuple[Client, ...]:

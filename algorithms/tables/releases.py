@@ -41,7 +41,7 @@ class Features(Parameters):
 
 
 def labels(given: LabelReleaseParameters) -> Event:
-    """Return what the noisy labels release."""
+    """Return the release of the noisy labels."""
     from dpaudit.algorithms.tables.guarantees import label_event
 
     return label_event(deviation=given.deviation, encoding=given.encoding)
@@ -60,7 +60,7 @@ def labels_theorem1(given: LabelReleaseParameters, delta: float) -> FormulaGuara
 
 
 def features(given: Features) -> Event:
-    """Return what all clients' models release about one tuple."""
+    """Return the release of all clients' models about one tuple."""
     from dpaudit.algorithms.tables.guarantees import model_event
 
     return model_event(

@@ -150,7 +150,7 @@ class Gossip:
         return np.stack(sent, axis=1).astype(float)
 
     def network(self) -> Network:
-        """Return what is sent, as it is formed; what changes are private vectors, row by row."""
+        """Return the messages as they are formed; private vectors change, row by row."""
         weights, scales = self._weights, self._scales
         zero = np.zeros((self.graph.nodes, self.dimension))
         roles = Roles.of_nodes(self.graph.adjacency, self.dimension, drawn=self.shape[0])

@@ -32,7 +32,7 @@ class LinearRuns(ABC):
 
     @abstractmethod
     def terms(self, dataset: Dataset) -> Array:
-        """Return what messages are linear in, one row a participant."""
+        """Return the terms in which messages are linear, one row for each participant."""
 
     @abstractmethod
     def run(self, dataset: Dataset, terms: Any, normals: Any) -> Any:
@@ -47,20 +47,20 @@ class LinearRuns(ABC):
         return list_node_entries(dataset)
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
-        """Return what is sent in ``trials`` runs; shape as in `messages`."""
+        """Return the messages of ``trials`` runs; shape as in `messages`."""
         return self.messages(dataset, rng.standard_normal((trials, *self.shape(dataset))))
 
     def messages(self, dataset: Dataset, normals: Array) -> Array:
-        """Return what these standard normals, ``(R, ...)``, lead to."""
+        """Return the messages of these standard normals, ``(R, ...)``."""
         self.algorithm.check(dataset)
         return np.asarray(self.run(dataset, self.terms(dataset), normals))
 
     def data(self, dataset: Dataset) -> Array:
-        """Return what messages are linear in, in a row."""
+        """Return the numbers in which messages are linear, in a row."""
         return self.terms(dataset).ravel()
 
     def network(self, dataset: Dataset) -> Network:
-        """Return what is sent, as terms and noise form it; of the data else only features count."""
+        """Return the messages, as terms and noise form them; of the data only features count."""
         self.algorithm.check(dataset)
         terms = np.zeros_like(self.terms(dataset))
         return trace_network(

@@ -89,7 +89,7 @@ class LinearMultiStep(LinearRuns):
         return linear_terms(dataset, 1.0)
 
     def run(self, dataset: Dataset, terms: Any, normals: Any) -> Any:
-        """Return what is seen of nodes with these b: ``(R, t, n, d)``, or ``(R, t l, n, d)``."""
+        """Return the view of nodes with these b: ``(R, t, n, d)``, or ``(R, t l, n, d)``."""
         algorithm, inner = self.algorithm, []
         curved, scales = (
             compute_node_curvatures(dataset, float(self.squared)),

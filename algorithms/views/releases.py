@@ -236,7 +236,7 @@ def _one_record_each(nodes: int) -> Dataset:
 
 
 def make_observer_event(given: Viewed) -> Event:
-    """Return what the observer sees, as one Gaussian release of the exact mu.
+    """Return the observer's view, as one Gaussian release of the exact mu.
 
     Raises
     ------

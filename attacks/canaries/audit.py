@@ -135,7 +135,7 @@ def calibrate_multistep(
 
 
 def claim_of(algorithm: MultiStepADMM, partner: Partner) -> GaussianDP:
-    """Return what is proved of datasets in which one coin differs (module docstring)."""
+    """Return the proved guarantee for datasets that differ in one coin (module docstring)."""
     mu = math.sqrt(algorithm.steps) / algorithm.noise_multiplier
     return GaussianDP(mu if partner == "flipped" else mu / 2)
 

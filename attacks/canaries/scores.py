@@ -83,7 +83,7 @@ class Likelihood:
         return scores / factor**2
 
     def _compute_step_alignment(self, left: Array, models: Array, canaries: Canaries) -> Array:
-        """Return what one step says; ``left`` is in units of a slope, shape ``(n, d)``."""
+        """Return the evidence of one step; ``left`` is in units of a slope, shape ``(n, d)``."""
         with_canary, without = compute_canary_pushes(self.algorithm, models, canaries)
         middle = np.zeros_like(left)
         np.add.at(middle, canaries.nodes, (with_canary + without) / 2)
@@ -253,7 +253,7 @@ class _Chain:
         )
 
     def seen(self, total: Array, canaries: Canaries) -> tuple[Array, _Chain]:
-        """Return what the sum says of every coin, shape ``(m,)``, and the chain that knows it."""
+        """Return the sum's evidence for every coin, shape ``(m,)``, and the chain that knows it."""
         above = total - self.total
         # The sum is seen without noise, so conditioning on it is exact: the gain is Cov(w, sum) /
         # Var(sum).

@@ -106,7 +106,7 @@ def run(parameters: CanaryParameters, seed: int, progress: Progress) -> Findings
 
 
 def _require(parameters: CanaryParameters, records: int) -> None:
-    """Refuse what would take long to refuse later, or what leaves no number."""
+    """Refuse settings that would take long to fail later, or that leave no number."""
     if parameters.canaries > records:
         expected = f"at most as many as the {records} records they are put among"
         raise InvalidArgument("canaries", parameters.canaries, expected)
@@ -116,7 +116,7 @@ def _require(parameters: CanaryParameters, records: int) -> None:
 
 
 def _format_canary_remarks(parameters: CanaryParameters, rows: list[dict[str, Cell]]) -> list[str]:
-    """Return what the lines show of a view that tells little, or less as more is allowed.
+    """Return remarks on a view that tells little, or less as the claim allows more.
 
     Examples
     --------

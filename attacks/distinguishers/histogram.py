@@ -162,7 +162,7 @@ def _count_output_frequencies(p: Array, q: Array, most: float) -> Frequencies | 
 
 
 def _best_kind(p: Array, q: Array) -> _Kind:
-    """Return what predicts a half of the outputs best, from the other half."""
+    """Return the kind that predicts half of the outputs best, from the other half."""
     several = p.ndim > 1 and p.shape[1] > 1
     kinds = [_Kind(d, o) for d in ((False, True) if several else (False,)) for o in (False, True)]
     if p[0].size == 1 or min(len(p), len(q)) < 2:

@@ -166,7 +166,7 @@ def measure_message_row(
     scale: float,
     own: SeedSequence,
 ) -> dict[str, Cell]:
-    """Return what one message each of fresh runs shows; the threshold is set on others."""
+    """Return the row of one message each of fresh runs; the threshold is set on others."""
     rng = default_rng(own)
     # One iteration is enough: the first message already lies in its own column space.
     seen = SharingADMM(
@@ -243,7 +243,7 @@ def _format_message_reading(
 def _format_distinguished_rows(
     parameters: MessageSupportParameters, rows: list[dict[str, Cell]]
 ) -> list[str]:
-    """Return what the lines with noise on the model show of their messages' column space."""
+    """Return the remarks on messages' column space in lines with noise on the model."""
     model = [row for row in rows if row["noise on"] != "message"]
     apart = [row for row in model if row["told right"] == 1]
     # What the joint bound gives at delta = 0 where every message of one dataset is a hit and none

@@ -125,7 +125,7 @@ def _choose_noise_axis(parameters: MembershipParameters) -> str:
 
 
 def _list_noise_amounts(parameters: MembershipParameters) -> list[float]:
-    """Return what differs between lines: scales of FDML's start, or proved epsilons."""
+    """Return the differences of the lines: scales of FDML's start, or proved epsilons."""
     if parameters.algorithm == "fdml":
         scales = parameters.start_scales
         if not all(0 <= scale <= _LONGEST for scale in scales):
@@ -140,7 +140,7 @@ def _list_noise_amounts(parameters: MembershipParameters) -> list[float]:
 def _build_membership_targets(
     parameters: MembershipParameters, noise: list[float], rng: Generator
 ) -> Iterator[Target[Any]]:
-    """Yield what is attacked at every amount of noise, on the same data."""
+    """Yield the targets at every amount of noise, on the same data."""
     data, record = load(parameters.data), parameters.record
     match parameters.algorithm:
         case "multi-step":

@@ -198,7 +198,7 @@ def calibrate_tables_admm(
 
 
 def tables_claim(algorithm: TablesADMM, tables: int) -> GaussianDP:
-    """Return what is proved of a tuple of tables joined one to one, all models being seen.
+    """Return the proved guarantee of a tuple of tables joined one to one, with all models in view.
 
     Raises
     ------

@@ -127,7 +127,7 @@ def _format_inversion_reading(
 
 
 def _format_inversion_verdict(knows: str, report: Report) -> str:
-    """Return what a report says of the tuples.
+    """Return a report's verdict on the tuples.
 
     Examples
     --------

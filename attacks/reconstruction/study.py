@@ -144,13 +144,13 @@ class _GuessCase:
     count: Callable[[Generator], int]
 
     def at_most(self) -> float:
-        """Return what is proved to bound the probability of a right guess."""
+        """Return a proved bound on the probability of a right guess."""
         if self.candidates is None:
             return self.bound(self.chance)
         return min(candidates_success(claim, self.candidates) for claim in self.claims)
 
     def bound(self, prior: float) -> float:
-        """Return what is proved at a prior."""
+        """Return the proved bound at a prior."""
         return min(reconstruction_success(claim, prior) for claim in self.claims)
 
 
@@ -276,7 +276,7 @@ def _build_penalty_cases(
 def _build_penalty_claims(
     seen: PenaltyPerturbation, dimension: int, given: ReconstructionParameters
 ) -> tuple[Guarantee, ...]:
-    """Return what is proved of the first node's records: points of one curve, all of them true."""
+    """Return the proved guarantees of the first node's records: true points of one curve."""
     sizes = (given.records,) * given.nodes
     exact = proved_guarantee(node_events(seen, node_sizes=sizes, dimension=dimension)[0])
     pure = PureDP(exact.epsilon(0.0))

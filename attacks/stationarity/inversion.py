@@ -145,7 +145,7 @@ class Conditions:
 def build_stationarity_conditions(
     algorithm: ConsensusADMM, broadcasts: Array, node: int, known_records: Array, missing: int = 1
 ) -> Conditions:
-    """Return what the attacker makes of a run of PP, DVP or M-ADMM.
+    """Return the attacker's conditions from a run of PP, DVP or M-ADMM.
 
     Nothing but ``shares`` depends on the penalties, which `Conditions.private` takes away.
 

@@ -233,7 +233,7 @@ class Objective:
 
 
 def objective_of(conditions: Conditions, method: str) -> Objective:
-    """Return what one of ``METHODS`` minimises."""
+    """Return the objective of one of ``METHODS``."""
     cost = cost_of(conditions, method)
     determinant = Determinant.of(conditions) if method == KNOWN else None
     return Objective(conditions=conditions, cost=cost, determinant=determinant)

@@ -48,7 +48,7 @@ class _ObservationCase:
     private: bool
 
     def seen(self, run: Run) -> Conditions:
-        """Return what the attacker has of a run."""
+        """Return the attacker's view of a run."""
         begun = run.conditions.first(self.iterations)
         return begun.private() if self.private else begun
 
@@ -121,7 +121,7 @@ def _labels_right(found: Sequence[Array | None], wanted: Sequence[Array]) -> flo
 
 
 def noiseless_reading(rows: Sequence[dict[str, Cell]], setting: Setting) -> list[str]:
-    """Return what the table says.
+    """Return the reading of the table.
 
     Examples
     --------
@@ -389,7 +389,7 @@ def _format_median_reliability(rows: Sequence[Row]) -> list[str]:
 def _format_norm_findings(
     parameters: StationarityParameters, lines: Sequence[dict[str, Cell]]
 ) -> list[str]:
-    """Return what is known of the norm, at the largest alpha and T."""
+    """Return the findings on the norm, at the largest alpha and T."""
     alpha, longest = max(parameters.noise_rates), max(parameters.iterations)
     own = [line for line in lines if (line["alpha"], line["T"]) == (alpha, longest)]
     found = "; ".join(

@@ -142,7 +142,7 @@ class OptimalComposition(Guarantee):
         return _build_response_loss_table(tuple(sorted(_count_epsilons(self.parts).items())))
 
     def _left(self, delta: float) -> float:
-        """Return what is left of a delta above `_loss_probability`, rounded down."""
+        """Return the part of a delta above `_loss_probability`, rounded down."""
         if self._failures is None:
             lost = rounding.to_larger_fraction(self._loss_probability)
             return rounding.round_fraction_down(rounding.to_smaller_fraction(delta) - lost)
@@ -176,7 +176,7 @@ class OptimalComposition(Guarantee):
 
 
 def _bound_log_delta_error(log_delta: float) -> float:
-    """Return what the logarithm of a delta may be off by: 1e-12, and its rounding in sums."""
+    """Return the error of the logarithm of a delta: 1e-12, and its rounding in sums."""
     return 1e-12 + 64 * rounding.UNIT * abs(log_delta) if log_delta > -math.inf else 0.0
 
 

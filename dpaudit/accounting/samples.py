@@ -138,7 +138,7 @@ def make_parallel_readings(*readings: Event) -> Event:
 
 
 def if_shared(ways: Iterable[Way]) -> JointEvent | None:
-    """Return what releases are if those of one sampler are of one sample; None if none can be."""
+    """Return the event if releases of one sampler use one sample; None if none can."""
     found = [(way, _of_way(way)) for way in ways]
     if all(shared is None for _, shared in found):
         return None
@@ -175,7 +175,7 @@ def _of_way(way: Way) -> JointEvent | None:
 
 
 def _get_sampling_key(release: Release) -> Hashable:
-    """Return what releases of one sample have in common; None of one that draws none."""
+    """Return the key that releases of one sample share; None for one that draws no sample."""
     if isinstance(release, PoissonSubsampledGaussian | PoissonSubsampledLaplace):
         return "poisson", release.sampling_ratio
     return sampler_of(release) if isinstance(release, SAMPLED) else None

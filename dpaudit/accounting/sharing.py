@@ -126,7 +126,7 @@ def _one_laplace(parts: list[PoissonSubsampledLaplace], count: int) -> Release:
 
 
 def one_budget(norm: str, sensitivity: float, parts: Iterable[Release]) -> Release:
-    """Return what releases lose together to which a record contributes so much in all.
+    """Return the joint release of releases to which a record contributes a bounded amount in all.
 
     Parameters
     ----------

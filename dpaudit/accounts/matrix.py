@@ -175,7 +175,7 @@ def strategy_of(given: MatrixParameters, read: Read) -> Strategy:
 
 
 def _check_options(given: MatrixParameters) -> None:
-    """Refuse what the strategy or the participation has no use for, and what it lacks."""
+    """Refuse options that the strategy or the participation does not use, and missing ones."""
     own = _OPTIONS[given.strategy]
     for name in sorted({one for names in _OPTIONS.values() for one in names} - set(own)):
         # A parameter that a strategy ignores would leave the user with an account of another

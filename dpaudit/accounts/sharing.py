@@ -335,7 +335,7 @@ def tables_of(document: Mapping[str, Any], path: str) -> list[dict[str, Any]]:
 
 
 def samples_of(document: Mapping[str, Any], path: str) -> str | None:
-    """Return what a file says about samples: ``independent``, or None if it says nothing."""
+    """Return the statement of a file on samples: ``independent``, or None without one."""
     from dpaudit.accounting.samples import SAMPLES
 
     said = document.get(_SAMPLES)
@@ -363,7 +363,7 @@ def _convert_event_to_tables(event: Event) -> list[dict[str, Any]]:
 
 
 def find_sharing(name: str, event: Event, *, known: bool = True) -> list[dict[str, Any]]:
-    """Return what the releases of a part share; an empty list where there is no such question.
+    """Return the shared parts of a part's releases; an empty list if the question does not arise.
 
     Where it is not known whether releases of one sampler are of one sample, of those that draw one
     it is ``unknown``.
@@ -395,7 +395,7 @@ def ways_of_part(card: ReleaseCard, parameters: Any, event: Event) -> tuple[Way,
 
 
 def of_own_samples(epsilon: float | None, digits: int) -> list[str]:
-    """Return what releases lose with samples of their own, where that is not known."""
+    """Return the loss of releases with samples of their own, where that is not known."""
     if epsilon is None:
         return []
     shown = format_significant(epsilon, digits, ROUND_CEILING)

@@ -74,7 +74,7 @@ class AccountPart:
         return AccountPart.of(self.card, self.parameters.model_dump() | changes)
 
     def published(self, delta: float) -> FormulaGuarantee | None:
-        """Return what the paper's own formula says, if there is one."""
+        """Return the guarantee of the paper's own formula, if there is one."""
         formula = self.card.published
         return None if formula is None else formula(self.parameters, delta)
 
@@ -202,7 +202,7 @@ class AccountTarget:
         )
 
     def remarks(self, delta: float) -> tuple[str, ...]:
-        """Return what is said beside the answer, of every part that says something."""
+        """Return the remarks beside the answer, of every part that has some."""
         said = [(part.card.remarks, part.parameters) for part in self.parts]
         return tuple(
             line
@@ -212,7 +212,7 @@ class AccountTarget:
         )
 
     def compute_formula_at(self, length: int, delta: float) -> FormulaGuarantee | None:
-        """Return what the paper's formula says at another length."""
+        """Return the guarantee of the paper's formula at another length."""
         first = self.parts[0]
         if len(self.parts) > 1 or first.count is None or self.if_shared is not None:
             return None
@@ -220,7 +220,7 @@ class AccountTarget:
 
 
 def read_target(word: str, changes: Mapping[str, Any]) -> AccountTarget:
-    """Return what a name or a TOML file describes.
+    """Return the target that a name or a TOML file describes.
 
     Parameters
     ----------

@@ -170,7 +170,7 @@ def relation_of(training: Training) -> str:
 
 
 def training_event(training: Training) -> Event:
-    """Return what is released of all runs.
+    """Return the joint release of all runs.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def _build_training_event(training: Training, relation: str) -> Event:
 
 
 def format_training_scope(training: Training) -> str:
-    """Return what an answer holds for, in a sentence.
+    """Return the scope of an answer, in a sentence.
 
     Examples
     --------
@@ -305,7 +305,7 @@ _DIGITS = 6
 
 
 def format_training_remarks(training: Training, delta: float) -> tuple[str, ...]:
-    """Return what is said beside the answer at ``delta``."""
+    """Return the remarks beside the answer at ``delta``."""
     said = [_SHUFFLED] if training.sampling == "shuffle" else []
     loader = training.epochs * training.batches
     if training.sampling in _BY_STEPS and training.stated is None and loader != training.sums:

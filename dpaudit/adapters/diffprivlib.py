@@ -91,7 +91,7 @@ class DiffprivlibRelease:
     release: Callable[[Any, int], Any]
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
-        """Return what is published, shape ``(trials, ...)``."""
+        """Return the published outputs, shape ``(trials, ...)``."""
         # All seeds are drawn before the first call, so that what a call does cannot change later
         # ones.
         seeds = rng.integers(_SEEDS, size=trials).tolist()

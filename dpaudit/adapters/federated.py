@@ -47,7 +47,7 @@ class FlowerMod:
     build: Callable[[], Any]
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
-        """Return what is sent, shape ``(trials, *update.shape)``."""
+        """Return the sent updates, shape ``(trials, *update.shape)``."""
         update = np.asarray(dataset, dtype=np.float64)
         with convert_library_import_errors("flwr", "flower"):
             mod, send = self.build(), _flower_client(update)
@@ -75,7 +75,7 @@ def _flower_client(update: Array) -> Callable[[Any], Any]:
 
 
 def _name_flower_task() -> None:
-    """Set what messages ask for, and Flower's runtime would have set; older versions have none."""
+    """Set the fields that messages ask for, as Flower's runtime would; older versions have none."""
     try:
         from flwr.supercore.task_identity import TaskIdentity
     except ImportError:
@@ -107,7 +107,7 @@ class NVFlareFilter:
     build: Callable[[], Any]
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
-        """Return what is sent, shape ``(trials, *update.shape)``."""
+        """Return the sent updates, shape ``(trials, *update.shape)``."""
         update = np.asarray(dataset, dtype=np.float64)
         with convert_library_import_errors("nvflare", "nvflare"):
             kept, send = self.build(), _nvflare_client(update)

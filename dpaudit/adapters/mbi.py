@@ -61,7 +61,7 @@ class MarginalModel:
     read: Callable[[Any], Any] = total_and_marginals
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
-        """Return what is published, shape ``(trials, ...)``."""
+        """Return the published outputs, shape ``(trials, ...)``."""
         with convert_library_import_errors("mbi", "mbi"):
             return collect_call_outputs(
                 lambda _: self.read(self.estimate(*self.measure(dataset, rng))), trials

@@ -131,7 +131,7 @@ class OpacusTraining:
     train: Callable[[Any], Any]
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
-        """Return what is published, shape ``(trials, ...)``."""
+        """Return the published outputs, shape ``(trials, ...)``."""
         with convert_library_import_errors("torch", "opacus"):
             import torch
         seeds = rng.integers(_SEEDS, size=trials).tolist()

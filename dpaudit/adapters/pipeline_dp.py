@@ -61,7 +61,7 @@ class PipelineDPAggregation:
     published: Callable[[Any], Any] = list
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
-        """Return what is published of each trial, shape ``(trials, ...)``.
+        """Return the published output of each trial, shape ``(trials, ...)``.
 
         Parameters
         ----------

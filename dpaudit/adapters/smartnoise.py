@@ -121,6 +121,6 @@ class SmartNoiseSynthesis:
     read: Callable[[Any], Any]
 
     def sample(self, dataset: Any, trials: int, rng: Generator) -> Array:
-        """Return what is published, shape ``(trials, ...)``; ``rng`` is not used."""
+        """Return the published outputs, shape ``(trials, ...)``; ``rng`` is not used."""
         with convert_library_import_errors("snsynth", "smartnoise-synth"):
             return collect_call_outputs(lambda _: self.read(self.fit(dataset)), trials)

@@ -83,7 +83,7 @@ class Views:
         return AdaptiveView(program, ids, change, calls)
 
     def view(self, observer: str | int, about: str | int | None = None) -> View:
-        """Return what an observer learns about a part of the private data; of the only one."""
+        """Return an observer's view of a part of the private data; of the only one by default."""
         parts = list(self.changes)
         if about is None and len(parts) > 1:
             raise InvalidArgument("about", None, f"one of {parts}")
@@ -116,7 +116,7 @@ class Views:
         return epsilon_of(self.worst, delta)
 
     def guarantee(self, observer: str | int | None = None) -> GaussianDP:
-        """Return what is proved of an observer, or of all: about every part of the data.
+        """Return the proved guarantee of an observer, or of all: about every part of the data.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class Views:
         return GaussianDP(upper)
 
     def release(self, observer: str | int | None = None) -> GaussianRelease:
-        """Return what an observer sees as one Gaussian release, to be composed with others."""
+        """Return an observer's view as one Gaussian release, to compose with others."""
         mu = self.guarantee(observer).mu
         # A release of sensitivity 0 is no release: it is counted zero times.
         return GaussianRelease(sensitivity=mu, noise_scale=1.0, count=1 if mu else 0)
@@ -374,7 +374,7 @@ def _select_private_part(private: Any, of: Any) -> Any:
 
 
 def _find_record_rounds(recursion: Recursion, inputs: AdaptiveInputs) -> Rounds:
-    """Return what one record changes of adaptive inputs."""
+    """Return the changes of adaptive inputs by one record."""
     data = recursion.program.leaves("data")
     number = _inputs_in(recursion.private).index(inputs)
     mine = [one for one in recursion.calls if one.part == number]

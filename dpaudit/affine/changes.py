@@ -292,7 +292,7 @@ def _compute_largest_ball(values: Iterable[arb]) -> arb:
 
 
 def _estimate_eigenvectors(gram: arb_mat) -> NDArray[np.float64]:
-    """Return what is near eigenvectors, as columns, the last one of the largest eigenvalue."""
+    """Return approximate eigenvectors, as columns, the last one of the largest eigenvalue."""
     # Scaled to 1 first: entries may lie beyond the range of doubles, where an enclosure does
     # not end.
     size = _compute_largest_ball(abs(gram[n, n]) for n in range(gram.nrows())).upper()

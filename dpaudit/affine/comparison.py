@@ -47,7 +47,7 @@ class _PlainState(recorder.State):
         self.drawn = list[NDArray[np.float64]]()
 
     def form(self, call: Call, location: Any, scale: Any) -> Any:
-        """Return what a call draws, as numbers."""
+        """Return the draws of a call, as numbers."""
         # The same draws as a traced run would make of this seed, so that only the arithmetic
         # can differ.
         draw = np.asarray(recorder.frozen(self, call.kind, call.shape, call.key), dtype=float)
@@ -230,7 +230,7 @@ def _run_with_data(
 
 
 def look_at(output: Any, name: str, look: Look) -> Any:
-    """Return what an observer makes of a copy of an output, or name the observer that fails.
+    """Return an observer's view of a copy of an output, or name the observer that fails.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def look_at(output: Any, name: str, look: Look) -> Any:
 
 
 def _look_plainly(run: recorder.Run, looks: Mapping[str, Look]) -> dict[str, Any] | None:
-    """Return what observers make of a plain output; None if there is none."""
+    """Return the observers' views of a plain output; None if there is none."""
     if run.error is not None:
         return None
     return {name: look_at(run.value, name, look) for name, look in looks.items()}

@@ -112,7 +112,7 @@ class _Forms:
 def _make_column_mapper(
     tracing: FormTracing, original: Callable[..., Any], place: int
 ) -> Callable[..., Any]:
-    """Return what maps the columns of a form as all unit vectors are mapped."""
+    """Return the map of a form's columns that maps all unit vectors alike."""
 
     @wraps(original)
     def apply(*given: Any, **named: Any) -> Any:

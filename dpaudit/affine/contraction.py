@@ -35,7 +35,7 @@ class Nonzero(NamedTuple):
 
 
 def find_nonzero_entries(public: NDArray[Any]) -> Nonzero:
-    """Return what is not 0 of an array."""
+    """Return the nonzeros of an array."""
     # np.nonzero refuses arrays without axes.
     if not public.ndim:
         return Nonzero((), public.reshape(1)[public.reshape(1) != 0], ())

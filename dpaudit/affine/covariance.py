@@ -42,7 +42,7 @@ class Correlated:
 
 
 def read_parameters(given: dict[str, Any]) -> Correlated:
-    """Return what a call is given, by its arguments' names or positions.
+    """Return the arguments of a call, by their names or positions.
 
     Raises
     ------

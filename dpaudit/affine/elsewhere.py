@@ -27,7 +27,7 @@ from dpaudit.mechanisms.foreign.isolated import Isolation
 def report_elsewhere(
     reference: str, shape: Mapping[str, Any], isolation: Isolation, **given: Any
 ) -> ViewsReport:
-    """Return what every observer learns from a function that runs elsewhere.
+    """Return every observer's knowledge from a function that runs elsewhere.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def report_elsewhere(
 def reread_views(
     function: Callable[..., Any] | str, shape: Mapping[str, Any], isolation: Isolation
 ) -> dict[str, Any]:
-    """Return what a function does now, to be compared with a certificate.
+    """Return the present views of a function, for a comparison with a certificate.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def reread_views(
 def _call_elsewhere(
     function: Callable[..., str], isolation: Isolation, *given: Any
 ) -> dict[str, Any]:
-    """Return what a function gives elsewhere, or refuse what was refused there."""
+    """Return the answer of a function elsewhere, or refuse as it refused there."""
     if isolation.in_process:
         found = json.loads(function(*given))
     else:
@@ -94,7 +94,7 @@ def _unless_refused(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answer_as_json(made: Callable[[], dict[str, Any]]) -> str:
-    """Return what is made, or which line is not linear; standard output is for results."""
+    """Return the answer, or the line that is not linear; standard output is for results."""
     try:
         # The answer travels over standard output, to which the function's own prints must not
         # add.
@@ -137,7 +137,7 @@ def _read_again(function: Callable[..., Any], shape: Mapping[str, Any]) -> dict[
 def _compute_coordinate_rows(
     program: AffineProgram, ids: Ids
 ) -> list[dict[int, tuple[float, float]]]:
-    """Return what coordinates hold, by place: normals first, then private numbers.
+    """Return the rows of coordinates, by place: normals first, then private numbers.
 
     A coefficient comes with the size of the summands that it is the sum of. What holds nothing,
     with a place of -1, is left out.

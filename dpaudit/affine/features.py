@@ -211,7 +211,7 @@ def view_pairs(
     observers: Mapping[str, Seen] | None = None,
     seed: int = 0,
 ) -> dict[str, ViewPair]:
-    """Return what each observer sees of a function of two datasets, linear in its noise.
+    """Return each observer's view of a function of two datasets that is linear in its noise.
 
     It serves functions that are not linear in their data, such as rows of features: the function
     runs once on each of two datasets, which stay numbers.

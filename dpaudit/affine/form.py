@@ -44,10 +44,10 @@ class FormRules(Protocol):
     """The results of numpy's operators and functions on forms."""
 
     def operate(self, tracing: FormTracing, operator: Any, given: Any, options: Any) -> Any:
-        """Return what a universal function, by its method, makes of forms and arrays."""
+        """Return the result of a universal function, by its method, on forms and arrays."""
 
     def call(self, tracing: FormTracing, function: Any, args: Any, named: Any) -> Any:
-        """Return what any other function of numpy makes of arguments that hold forms."""
+        """Return the result of any other function of numpy on arguments that hold forms."""
 
 
 @dataclass(eq=False)

@@ -46,7 +46,7 @@ _HOW = frozenset(
 
 
 def apply_function(tracing: FormTracing, function: Any, args: Any, named: Any) -> Any:
-    """Return what a function of numpy makes of arguments that hold forms."""
+    """Return the result of a function of numpy on arguments that hold forms."""
     into = named.get("out")
     if into is not None:
         found = apply_function(tracing, function, args, {**named, "out": None})

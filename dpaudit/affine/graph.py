@@ -90,7 +90,7 @@ def sort_by(places: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], ND
 def select_table_ranges(
     table: tuple[NDArray[np.int64], NDArray[np.int64]], of: Ids
 ) -> NDArray[np.int64]:
-    """Return what stands at some places of a table, one after the other."""
+    """Return the entries at some places of a table, one after the other."""
     order, starts = table
     first, count = starts[of], starts[of + 1] - starts[of]
     ends = np.cumsum(count)
@@ -140,7 +140,7 @@ def require_plain(numbers: Array) -> None:
 
 
 def find_known_zeros(graph: Graph, given: Ids) -> Chosen:
-    """Return what is zero because some coordinates are."""
+    """Return the coordinates that are zero because others are."""
     rows, columns = graph.entries.rows, graph.entries.columns
     count = np.bincount(rows, minlength=graph.size)
     # Once a single part is left, the sum of the numbers of unknown parts is the number of that

@@ -281,7 +281,7 @@ class PlainSource:
         self.scale, self.seed = spread
 
     def __call__(self, step: Any, *arguments: Any) -> NDArray[np.float64]:
-        """Return what a wave makes of the arguments, and note it."""
+        """Return the wave of the arguments, and record it."""
         number, given = self.inputs.round(step), numbers_in(list(arguments))
         # Any change of an argument turns the wave, so a run that passes other arguments than
         # the traced one gets other inputs and is found out.

@@ -147,7 +147,7 @@ class Network:
     # --- views -----------------------------------------------------------------------------
 
     def view(self, observer: Ids, change: Sequence[Any]) -> View:
-        """Return what an observer sees while the private numbers change by a vector ``(P,)``."""
+        """Return an observer's view while the private numbers change by a vector ``(P,)``."""
         if not len(observer):
             raise InvalidArgument("observer", VerbatimText("nobody"), "somebody who sees something")
         if not np.isin(observer, self._all).all():
@@ -163,7 +163,7 @@ class Network:
         return np.concatenate([self.sent.ravel(), self.program.leaves("noise"), self.held])
 
     def against(self, other: Network, *participants: int) -> ViewPair:
-        """Return what participants see of two runs whose data are numbers (`trace_noise`).
+        """Return the participants' views of two runs whose data are numbers (`trace_noise`).
 
         Participants share what they know; none: who reads all messages. There is no mu of two
         datasets that differ in more than what a run is linear in, but a bracket of delta.

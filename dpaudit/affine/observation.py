@@ -170,7 +170,7 @@ _KNOWN: WeakKeyDictionary[AffineProgram, dict[bytes, Observation]] = WeakKeyDict
 
 
 def get_observation(program: AffineProgram, ids: Ids) -> Observation:
-    """Return what is seen of a program that is complete, the same for the same coordinates."""
+    """Return the view of a complete program, the same for the same coordinates."""
     known = _KNOWN.setdefault(program, {})
     return known.setdefault(np.unique(ids).tobytes(), Observation(program, ids))
 

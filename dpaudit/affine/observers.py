@@ -83,7 +83,7 @@ def _find_known_observers(output: Any) -> dict[str, Ids]:
 
 
 def _find_participant_views(output: Any, messages: list[Message]) -> dict[str, Ids]:
-    """Return what each participant sees; and who sees all, if there is more than messages."""
+    """Return each participant's view; and everything, if there is more than messages."""
     names = {name_of("sender", who) for one in messages for who in (one.sender, *one.receivers)}
     found = {name: ids_of([one for one in messages if one.is_heard_by(name)]) for name in names}
     ordered = sorted(found, key=lambda name: (len(name), name) if name.isdigit() else (0, name))

@@ -25,7 +25,7 @@ _EXACT = 2**53  # whole numbers up to here are doubles
 
 
 def apply_ufunc(tracing: FormTracing, operator: Any, given: Any, options: Any) -> Any:
-    """Return what a universal function of numpy, by its method, makes of forms and arrays."""
+    """Return the result of a universal function of numpy, by its method, on forms and arrays."""
     ufunc, method = operator
     follows = not options.keys() - {"dtype"} and is_double(options.get("dtype"))
     if method == "__call__" and ufunc in _OPERATIONS and follows:
@@ -306,7 +306,7 @@ def _are_equal(one: Product, other: Product) -> bool:
 
 
 def _nonzero_of(tracing: FormTracing, public: Any) -> Nonzero:
-    """Return what is not 0 of a sparse matrix of scipy."""
+    """Return the nonzeros of a sparse matrix of scipy."""
     made = public.tocoo()
     numbers = numbers_of(tracing, made.data)
     some = np.flatnonzero(numbers)

@@ -191,7 +191,7 @@ class AffineProgram:
         return self._evaluate(kind, ids, len(leaves), unit_rows)
 
     def values(self, kind: Kind, ids: Ids, data: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
-        """Return what coordinates come to without offsets, shape ``(len(ids), R)``.
+        """Return the values of coordinates without offsets, shape ``(len(ids), R)``.
 
         Parameters
         ----------

@@ -96,7 +96,7 @@ class _AffineRunState(recorder.State):
         self.calls = list[InputCall]()
 
     def form(self, call: Call, location: Any, scale: Any) -> Any:
-        """Return what a call draws, as forms."""
+        """Return the draws of a call, as forms."""
         if call.kind != "normal":
             self.formed.add(call.index)
             raise self.tracing.refuse(f"noise of {call.name} is not Gaussian", call.place)
@@ -229,7 +229,7 @@ def _read_traced_recursion(
 
 
 def _trace_output_look(tracing: FormTracing, name: str, look: Look, output: Any) -> Any:
-    """Return what a function of the output returns, with forms for numbers."""
+    """Return the result of a function of the output, with forms for numbers."""
     found = look_at(output, name, look)
     ids_of(found)
     if any(one is None for one in parts_of(found)):

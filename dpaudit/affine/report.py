@@ -110,12 +110,12 @@ class ViewsReport:
     # --- words -------------------------------------------------------------------------------
 
     def sentences(self) -> Iterator[str]:
-        """Yield what stands above a table."""
+        """Yield the sentences above a table."""
         yield f"Neighbours differ in the data of one row below, {self.change}."
         yield f"Read from one run of {self.name}; {self.compared} on plain numbers bear it out."
 
     def remarks(self) -> Iterator[str]:
-        """Yield what stands below a table."""
+        """Yield the remarks below a table."""
         exposed = dict[str, list[str]]()
         for one in self.findings:
             if one.is_infinite:
@@ -234,7 +234,7 @@ class ViewsReport:
     def from_document(
         cls, content: Mapping[str, Any], certificate: Mapping[str, Any] | None
     ) -> ViewsReport:
-        """Return what a document holds."""
+        """Return the report that a document holds."""
         findings = [
             ObserverFinding(
                 one["about"],

@@ -73,7 +73,7 @@ class Watching:
         return GaussianRelease(sensitivity=mu, noise_scale=1.0, count=1 if mu else 0)
 
     def sample(self, dataset: Array, trials: int, rng: Generator) -> Array:
-        """Return what is seen of ``trials`` runs, one row each."""
+        """Return the views of ``trials`` runs, one row each."""
         normals = rng.standard_normal((trials, *self.shape))
         sent = self.run(dataset, normals).reshape(trials, -1)
         rows, columns = self.network.places(self.view)

@@ -293,7 +293,7 @@ def _counting_from_now(executor: Executor | None) -> Executor:
 
 
 def _open_draw_store(store: str | os.PathLike[str] | None) -> AbstractContextManager[None]:
-    """Keep what is drawn in a file, if one is given."""
+    """Keep the draws in a file, if there is one."""
     return nullcontext() if store is None else use_storing(Storing(Path(store)))
 
 

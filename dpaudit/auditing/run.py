@@ -103,7 +103,7 @@ class Prepared:
 
     @property
     def draws(self) -> bool:
-        """Whether what it certifies depends on chance."""
+        """Return whether the evidence depends on chance."""
         if not isinstance(self.case, PrivacyCase):
             return False
         return self.case.at_delta > 0 or not is_from_losses(self.case, self.settings)
@@ -167,7 +167,7 @@ def prepare_claim(name: str, settings: Settings) -> Prepared:
 
 
 def _refuse_for_search(settings: Settings) -> None:
-    """Refuse what only means something where outputs are drawn."""
+    """Refuse settings that have a meaning only if outputs are drawn."""
     if settings.until_refuted:
         expected = "a claim that is audited by drawing outputs; this one is searched"
         raise InvalidArgument("until_refuted", VerbatimText("--until-refuted"), expected)

@@ -48,7 +48,7 @@ class Acceptances:
 
 
 def acceptances_of(given: Mapping[str, Any]) -> Acceptances:
-    """Return what options say of accepted refutations.
+    """Return the accepted refutations that options state.
 
     Raises
     ------

@@ -56,7 +56,7 @@ def are_outputs(targets: Sequence[str], epsilon: float | None) -> bool:
 
 
 def _format_file_suggestions(targets: Sequence[str], epsilon: float) -> list[str]:
-    """Return what files may hold, each with its command."""
+    """Return the possible contents of files, each with its command."""
     named, claim = shlex.join(targets), f"--epsilon {epsilon:g}"
     first = shlex.quote(targets[0])
     outputs = f"outputs of two datasets: dpaudit audit --outputs {named} {claim}"

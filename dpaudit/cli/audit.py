@@ -201,7 +201,7 @@ def carry_out(
 
 
 def isolation_of(asked: ProcessSettings) -> Isolation:
-    """Return what was asked of the processes of mechanisms."""
+    """Return the isolation that options ask for."""
     from dpaudit.execution.processes import Limits
     from dpaudit.mechanisms.foreign.isolated import Isolation
 

@@ -56,7 +56,7 @@ def read_reader_options(
     data_path: str | None,
     given: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return what a reader of certificates chooses, by its names for that.
+    """Return the choices of a certificate's reader, by their names there.
 
     Raises
     ------

@@ -92,7 +92,7 @@ class Batch:
 
     @contextlib.contextmanager
     def attempt(self, place: int) -> Iterator[None]:
-        """Keep what the block raises as the failure of one audit."""
+        """Record an exception of the block as the failure of one audit."""
         failed = len(self.failures)
         with collect_failures(self.failures, self.name_of(place)):
             yield
@@ -159,7 +159,7 @@ class Batch:
         return found
 
     def _format_unmatched_entries(self) -> list[str]:
-        """Return what there is to say of accepted refutations that no audit is about."""
+        """Return the notes on accepted refutations without an audit."""
         distinct = {id(one): one for one in self.baselines if one is not None}
         return [line for one in distinct.values() for line in one.unmatched(self.missing)]
 
@@ -188,7 +188,7 @@ class Batch:
         self._in_report = len(self.ended)
 
     def _finish(self) -> None:
-        """Write what is not yet written, then show everything; each may fail by itself."""
+        """Write the rest, then show everything; each step may fail by itself."""
         for line in self._beyond():
             streams.write_to_stderr(line)
         if self.output.formats.files and not self.shares:
@@ -206,7 +206,7 @@ class Batch:
         self.failures.extend(make_withheld_errors(self.results))
 
     def _beyond(self) -> list[str]:
-        """Return what is to be said of shares, and of who computed."""
+        """Return the notes on shares, and on the workers."""
         there = self.executor.backend
         told = [] if there is None or not there.done else [there.said]
         if not self.shares:
@@ -218,7 +218,7 @@ class Batch:
         return self._report().model_dump_json(indent=2)
 
     def _entries(self) -> ReportEntries:
-        """Return what other tools are told: of each audit that was asked for."""
+        """Return the entries for other tools: one for each requested audit."""
         from dpaudit.report.entries import entries_of
 
         places = self.places or [None] * len(self.names)
@@ -284,7 +284,7 @@ def _format_report_places(
 
 
 def _format_held_files(paths: ReportPaths | None) -> list[str]:
-    """Return what has to be said of files that hold records or outputs, if there are any."""
+    """Return the notes on files that hold records or outputs, if there are any."""
     from dpaudit.store.keeping import where_stored
 
     return format_private_files(where_stored(), [] if paths is None else list(paths.all))

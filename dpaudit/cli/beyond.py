@@ -45,7 +45,7 @@ _SHARD = re.compile(r"(\d+)/(\d+)")
 def executor_for(
     backend: str | None, scheduler: str | None, shard: str | None, workers: int
 ) -> Executor:
-    """Return what computes.
+    """Return the executor.
 
     Raises
     ------

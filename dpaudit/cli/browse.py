@@ -67,7 +67,7 @@ def list_installed(
 
 
 def _get_card_fields(room: str, card: Any, ledger: Ledger) -> dict[str, Any]:
-    """Return what is said of a card; of a claim also what became of it in its paper's ledger."""
+    """Return the fields of a card; of a claim also its state in the paper's ledger."""
     shown = {field: getattr(card, field) for field in _FIELDS[room]}
     if room != "claims":
         return shown
@@ -81,7 +81,7 @@ def _get_card_fields(room: str, card: Any, ledger: Ledger) -> dict[str, Any]:
 
 
 def _get_installed_cards(kind: str | None) -> dict[str, list[Any]]:
-    """Return what is installed by what it is: all of it, or what is asked for."""
+    """Return the installed cards by kind: all of them, or those that somebody asks for."""
     from dpaudit.errors import UnknownName
     from dpaudit.extension.registry import (
         ATTACKS,

@@ -7,7 +7,7 @@ from glob import escape, glob
 
 
 def of(*words: str) -> Callable[[str], list[str]]:
-    """Return what completes one of these words.
+    """Return a function that completes one of these words.
 
     Examples
     --------

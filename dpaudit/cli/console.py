@@ -52,7 +52,7 @@ class _Results(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Yield what is shown; only rich itself may drive the terminal."""
+        """Yield the segments to show; only rich itself may drive the terminal."""
         for part in super().render(renderable, options):
             # Names and messages come from files and other people's code, and may hold escape
             # sequences that would move the cursor or recolour a verdict.
@@ -74,7 +74,7 @@ def make_console() -> Console:
 
 
 def make_cell(text: object) -> Text:
-    r"""Return what somebody wrote as a cell that shows these characters and no others.
+    r"""Return somebody's text as a cell that shows these characters and no others.
 
     Examples
     --------

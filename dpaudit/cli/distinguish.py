@@ -34,7 +34,7 @@ class DistinguishParameters(BaseModel):
 def tell_apart(
     name: str, parameters: DistinguishParameters, seed: int, progress: Progress
 ) -> Findings:
-    """Return what the distinguisher certifies of a claim's pair, and its error rates.
+    """Return the bound that the distinguisher certifies for a claim's pair, and its error rates.
 
     Raises
     ------

@@ -168,7 +168,7 @@ def _in_one_line(error: BaseException) -> DpauditError:
 
 
 def _format_unforeseen_error(error: BaseException) -> str:
-    """Return what somebody else's code did; where it is nobody's, that nobody foresaw it."""
+    """Return the failure of somebody else's code; without such code, an unexpected error."""
     from dpaudit.errors import place_of, what_happened
 
     what = what_happened(error)
@@ -179,7 +179,7 @@ def _format_unforeseen_error(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def collect_failures(failures: list[DpauditError], name: str | None = None) -> Iterator[None]:
-    """Keep what the block raises as a failure of one line, under a name if there is one.
+    """Record an exception of the block as a failure of one line, under a name if there is one.
 
     Interrupts pass.
 
@@ -258,7 +258,7 @@ def set_listing_mode(words: Sequence[str]) -> Iterator[None]:
 
 
 def report_run_end(error: BaseException) -> int:
-    """Say what ended a run and return its status.
+    """Report the end of a run, and return its status.
 
     Examples
     --------

@@ -144,7 +144,7 @@ def give_formats(
 
 
 def render_format(name: str, entries: ReportEntries, document: str) -> str:
-    """Return what is found in one format."""
+    """Return the findings in one format."""
     from dpaudit.report.formats import FORMATS
 
     return document + "\n" if name == JSON else FORMATS[name](entries)

@@ -160,7 +160,7 @@ def _run_application(arguments: list[str] | None) -> int:
 
 
 def _of_the_stream(error: BaseException) -> BaseException:
-    """Return what happened where no command ran.
+    """Return the error where no command ran.
 
     Libraries that cannot write the help leave the program, or hand on what the system says.
     """

@@ -69,7 +69,7 @@ class FigureFile:
 
 
 def drawing_of(file: str | None, width: float | None) -> FigureFile | None:
-    """Return what is asked for by ``--picture`` and ``--picture-width``; its folder is made.
+    """Return the file of ``--picture`` and ``--picture-width``; its folder is made.
 
     Raises
     ------

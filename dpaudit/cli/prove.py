@@ -72,7 +72,7 @@ def prove(
 
 
 def _find_code_proof(reference: str, values: dict[str, Any], *, certified: bool) -> CodeProof:
-    """Return what is proved of the reader's function, which runs in a process of its own."""
+    """Return the proof of the reader's function, which runs in its own process."""
     from dpaudit.auditing.outcome.claims import of_table
     from dpaudit.cli.audit import isolation_of
     from dpaudit.execution import importable

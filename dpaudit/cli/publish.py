@@ -201,7 +201,7 @@ class Gallery:
         self._reports[claim] = (report, [one.certificate is not None for one in good])
 
     def entries(self) -> ReportEntries:
-        """Return what other tools are told: of each audit that was asked for."""
+        """Return the entries for other tools: one for each requested audit."""
         there = {label_of(*key): self.found[key].outcome for key in self.keys if key in self.found}
         results = {n: one.result for n, one in there.items() if isinstance(one, Audited)}
         spent = sum(one.seconds for one in self.found.values())

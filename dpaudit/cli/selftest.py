@@ -140,7 +140,7 @@ def _print_selftest(result: SelfTest, workers: int, said: Sequence[str], *, as_j
 
 
 def _show_tables(result: SelfTest) -> None:
-    """Show what decides; the rest is in the files, which a terminal has no room for."""
+    """Show the decisive tables; the rest is in the files, as a terminal has no room for it."""
     from dpaudit.selftest.write import (
         ESTIMATOR_COLUMNS,
         PUBLISHED,

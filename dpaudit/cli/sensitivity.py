@@ -110,7 +110,7 @@ class _Answer:
 
 
 def _find_query_movement(reference: str, values: dict[str, Any], **given: Any) -> QueryMovement:
-    """Return what a search finds in the domain, or beside the dataset, that was given."""
+    """Return the movement that a search finds in the given domain, or beside the given dataset."""
     from dpaudit.auditing.specification.audits_file import records_from, with_days
     from dpaudit.cli.audit import isolation_of
     from dpaudit.domains import domain_of
@@ -127,7 +127,7 @@ def _find_query_movement(reference: str, values: dict[str, Any], **given: Any) -
 
 
 def _print_sensitivity(answer: _Answer, asked: Formats, seconds: float) -> None:
-    """Write what is found in the formats that are asked for, or in words."""
+    """Write the sensitivity in the requested formats, or in words."""
     if asked != Formats():
         entries = _make_sensitivity_entries(answer, seconds)
         write_formats(asked, entries, answer.document)

@@ -48,7 +48,7 @@ def takes(rows: Iterable[Setting], required: Iterable[str] = ()) -> Callable[[Co
 
 
 def values_of(rows: Iterable[Setting], given: dict[str, Any]) -> dict[str, Any]:
-    """Return what was given on a command line, by name; what was not is left out."""
+    """Return the given options of a command line, by name; options that are absent are left out."""
     found = [(row, _parse_setting_value(row, given[row.name])) for row in rows if row.name in given]
     return {row.name: one for row, one in found if row.is_given(one)}
 
@@ -105,7 +105,7 @@ def _parse_setting_value(row: Setting, value: Any) -> Any:
 
 
 def _with_flags(values: dict[str, Any]) -> dict[str, Any]:
-    """Return what is said of a domain, with words that say yes or no as such."""
+    """Return the options of a domain, with words for yes and no as booleans."""
     from dpaudit.domains.domain import FLAGS
 
     said = {"true": True, "yes": True, "false": False, "no": False}

@@ -55,7 +55,7 @@ def render_spend_page(found: SpendDocument) -> Iterator[Text | Table]:
 
 
 def _make_methods_table(one: LimitDocument) -> Table:
-    """Return what each method makes of all of it, of which the least counts."""
+    """Return the table of each method's total, of which the least counts."""
     table = Table(title="spent, by every filter of the budget", title_justify="left")
     for column in ("filter", "share of delta", "epsilon"):
         table.add_column(column)
@@ -68,7 +68,7 @@ def _make_methods_table(one: LimitDocument) -> Table:
 
 
 def _make_planned_table(planned: PlannedDocument) -> Table:
-    """Return what each accountant makes of all of it, if parameters were fixed in advance."""
+    """Return the table of each accountant's total, if parameters were fixed in advance."""
     title = "by every accountant, if parameters were fixed before the first output"
     table = Table(title=title, title_justify="left")
     for column in ("accountant", "epsilon at most", "source"):

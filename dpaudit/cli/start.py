@@ -47,7 +47,7 @@ def is_asked() -> bool:
 
 
 def read_answer(question: str) -> str:
-    """Return what somebody at the terminal answers; "" at the end of the input."""
+    """Return a person's answer at the terminal; "" at the end of the input."""
     # The question goes to standard error, since standard output holds results alone.
     streams.write_to_stderr(question.rstrip())
     return (sys.stdin.readline() if sys.stdin is not None else "").strip()
@@ -63,7 +63,7 @@ def format_menu() -> list[str]:
 
 
 def format_beginning(beginning: Beginning, folder: Path) -> list[str]:
-    """Return what to type, what to replace in it, and what fits of the files in a folder."""
+    """Return the command to type, its words to replace, and the fitting files of a folder."""
     lines = [f"{beginning.title[:1].upper()}{beginning.title[1:]}:"]
     lines += [f"  {line}" for line in beginning.lines()]
     lines += [f"    {word}: {meaning}" for word, meaning in beginning.replace.items()]

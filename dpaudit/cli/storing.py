@@ -74,7 +74,7 @@ def resolve_storing(
 
 
 def count_taken(where: Storing | None) -> Taken | None:
-    """Return what was taken from a store so far, None if nothing was."""
+    """Return the amount taken from a store so far, None if nothing was."""
     from dpaudit.report.schema import Taken
 
     if where is None or not (where.taken or where.decided):
@@ -84,7 +84,7 @@ def count_taken(where: Storing | None) -> Taken | None:
 
 
 def tell_taken(where: Storing | None) -> None:
-    """Say what was taken from a store and not drawn again, if anything was."""
+    """State how many outputs came from a store and were not drawn again, if any did."""
     from dpaudit.report.formatting import format_taken
 
     if where is not None and (taken := count_taken(where)) is not None:
@@ -93,7 +93,7 @@ def tell_taken(where: Storing | None) -> None:
 
 
 def format_private_files(where: Storing | None, files: Sequence[Path] = ()) -> list[str]:
-    """Return what has to be said of files that hold records or outputs, a store among them."""
+    """Return the notes on files that hold records or outputs, a store among them."""
     from dpaudit.redaction import are_shown
 
     named = list(map(str, files)) if are_shown() else []
@@ -103,7 +103,7 @@ def format_private_files(where: Storing | None, files: Sequence[Path] = ()) -> l
 
 @contextmanager
 def store_draws(where: Storing | None) -> Iterator[None]:
-    """Keep what the block draws, and say in the end what it took."""
+    """Keep the draws of the block, and state in the end how many came from the store."""
     from dpaudit.store.keeping import use_storing
 
     try:

@@ -142,7 +142,7 @@ def views(
 
 
 def _find_views_report(target: str, asked: dict[str, Any], isolation: Any) -> ViewsReport:
-    """Return what is found of the reader's function, which runs in a process of its own."""
+    """Return the views of the reader's function, which runs in its own process."""
     from dpaudit.affine.elsewhere import report_elsewhere
     from dpaudit.affine.form import NotAffine
     from dpaudit.execution import importable
@@ -163,7 +163,7 @@ def _find_views_report(target: str, asked: dict[str, Any], isolation: Any) -> Vi
 
 
 def _read_views_file(path: str) -> dict[str, Any]:
-    """Return what a TOML file says: the function, and the same as the options."""
+    """Return the content of a TOML file: the function, and the same names as the options."""
     from dpaudit.toml import read_document
 
     found = read_document(Path(path))
@@ -175,7 +175,7 @@ def _read_views_file(path: str) -> dict[str, Any]:
 
 
 def _to_option_words(name: str, value: Any) -> list[str]:
-    """Return what an option or a file lists, as words of the command line."""
+    """Return the list of an option or a file, as words of the command line."""
     if value is None:
         return []
     if isinstance(value, dict):

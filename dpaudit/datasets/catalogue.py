@@ -65,7 +65,7 @@ CATALOGUE: Mapping[str, Callable[..., Dataset]] = MappingProxyType(
 
 
 def options_of(name: str) -> tuple[str, ...]:
-    """Return what the loader of a dataset takes besides ``path``; no option names a file.
+    """Return the options of a dataset's loader besides ``path``; no option names a file.
 
     Examples
     --------

@@ -173,7 +173,7 @@ def _read_svmlight(
 
 
 def _first_complaint(text: str, n_features: int | None, zero_based: bool) -> str | None:
-    """Say what is wrong with the first bad line; only once the reader has refused the file."""
+    """Return the fault of the first bad line; only once the reader has refused the file."""
     complaints = (
         f"line {number}: {complaint}"
         for number, line in enumerate(text.split("\n"), start=1)

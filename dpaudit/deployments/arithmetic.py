@@ -35,7 +35,7 @@ class EpsilonBracket:
 def prove_release_epsilon(
     kind: str, delta: float, parameters: Mapping[str, Any]
 ) -> EpsilonBracket | None:
-    """Return what the accountants prove of a release, or None where they refuse its numbers.
+    """Return the accountants' epsilon of a release, or None if they refuse its numbers.
 
     Examples
     --------
@@ -94,19 +94,19 @@ def format_typed_number(value: float) -> str:
 
 
 def of_rho(rho: float, delta: float) -> EpsilonBracket | None:
-    """Return what rho-zCDP has at a delta."""
+    """Return the epsilon of rho-zCDP at a delta."""
     return prove_release_epsilon("zero-concentrated", delta, {"rho": rho})
 
 
 def of_gaussian(mu: float, delta: float, count: int = 1) -> EpsilonBracket | None:
-    """Return what Gaussian noise has whose sensitivity is so many times its deviation."""
+    """Return the epsilon of Gaussian noise for a ratio of sensitivity to deviation."""
     return of_noise(1.0, 1.0 / mu, delta, count)
 
 
 def of_noise(
     sensitivity: float, deviation: float, delta: float, count: int = 1
 ) -> EpsilonBracket | None:
-    """Return what Gaussian noise has at a delta."""
+    """Return the epsilon of Gaussian noise at a delta."""
     parameters = {"sensitivity": sensitivity, "noise_scale": deviation} | _make_count_parameter(
         count
     )
@@ -114,13 +114,13 @@ def of_noise(
 
 
 def of_laplace(sensitivity: float, scale: float, count: int = 1) -> EpsilonBracket | None:
-    """Return what Laplace noise has at delta 0."""
+    """Return the epsilon of Laplace noise at delta 0."""
     parameters = {"sensitivity": sensitivity, "noise_scale": scale} | _make_count_parameter(count)
     return prove_release_epsilon("laplace", 0.0, parameters)
 
 
 def of_response(truth: float, categories: int = 2) -> EpsilonBracket | None:
-    """Return what randomised response has that says the truth with a probability."""
+    """Return the epsilon of randomised response that says the truth with a probability."""
     return prove_release_epsilon(
         "randomised-response", 0.0, {"truth": truth, "categories": categories}
     )
@@ -129,26 +129,26 @@ def of_response(truth: float, categories: int = 2) -> EpsilonBracket | None:
 def of_samples(
     sampling: float, multiplier: float, steps: int, delta: float
 ) -> EpsilonBracket | None:
-    """Return what Gaussian noise on Poisson samples has."""
+    """Return the epsilon of Gaussian noise on Poisson samples."""
     parameters = {"sampling_ratio": sampling, "noise_multiplier": multiplier, "count": steps}
     return prove_release_epsilon("subsampled-gaussian", delta, parameters)
 
 
 def of_copies(epsilon: float, delta: float, count: int, at: float) -> EpsilonBracket | None:
-    """Return what so many releases of (epsilon, delta)-DP have together at a delta."""
+    """Return the epsilon of so many releases of (epsilon, delta)-DP together at a delta."""
     return prove_release_epsilon(
         "approximate", at, {"epsilon": epsilon, "delta": delta, "count": count}
     )
 
 
 def of_parts(parts: Sequence[tuple[float, float]], at: float) -> EpsilonBracket | None:
-    """Return what releases of (epsilon, delta)-DP have together at a delta."""
+    """Return the epsilon of releases of (epsilon, delta)-DP together at a delta."""
     releases = [{"kind": "approximate", "epsilon": one, "delta": other} for one, other in parts]
     return prove_release_epsilon("parallel-groups", at, {"group": [{"release": releases}]})
 
 
 def of_concentrated(parts: Sequence[float], delta: float, count: int = 1) -> EpsilonBracket | None:
-    """Return what rho-zCDP releases have together at a delta, each made so many times."""
+    """Return the epsilon of rho-zCDP releases together at a delta, each made so many times."""
     releases = [
         {"kind": "zero-concentrated", "rho": one} | _make_count_parameter(count) for one in parts
     ]

@@ -137,7 +137,7 @@ def _of_yaml(path: Path, text: str) -> Iterator[DocumentScalar]:
 
 
 def _require_shallow(path: Path, text: str) -> None:
-    """Refuse what is too deep or too much before anything is built of it."""
+    """Refuse a document that is too deep or too large before anything is built of it."""
     depth = 0
     for place, event in enumerate(YAML(typ="safe", pure=True).parse(text)):
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)

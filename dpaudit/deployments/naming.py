@@ -52,7 +52,7 @@ def _check_ranges(facts: RecordFacts) -> Iterator[Check]:
 
 
 def _find_range_fault(one: Number) -> str | None:
-    """Return what is wrong with a number by itself, or None."""
+    """Return the fault of a number by itself, or None."""
     if math.isnan(one.value):
         return "is no number"
     if one.kind in ("epsilon", "rho", "mu"):
@@ -256,7 +256,7 @@ def _check_relation(facts: RecordFacts) -> Iterator[Check]:
 
 
 def _check_unit_period(facts: RecordFacts) -> Iterator[Check]:
-    """Yield what the unit leaves open about time."""
+    """Yield the checks of time, which the unit leaves open."""
     if not any(facts.field(kind) for kind in ("epsilon", "rho")):
         return
     if facts.releases == "one" and facts.refresh:

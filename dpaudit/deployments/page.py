@@ -71,7 +71,7 @@ def _format_read_number(one: Number) -> str:
 
 
 def _format_named_facts(facts: RecordFacts) -> str:
-    """Return what the record names, as keys."""
+    """Return the names in the record, as keys."""
     named = {
         "variant": facts.variants,
         "unit": facts.entities,

@@ -184,7 +184,7 @@ def read_facts(path: Path, address: str = "") -> RecordFacts:
 
 
 def facts_of(entries: Sequence[DocumentScalar], record: str, address: str = "") -> RecordFacts:
-    """Return what can be judged of a record's entries."""
+    """Return the facts of a record's entries that can be judged."""
     draft = _Draft()
     is_registry = registry.is_registry(entries)
     for entry in entries:
@@ -397,7 +397,7 @@ def _count_periods(count: Number, per: str) -> float | None:
 
 
 def _find_named_facts(draft: _Draft) -> dict[str, Any]:
-    """Return what the words of the record name, as keys."""
+    """Return the names in the words of the record, as keys."""
     unit = draft.text("unit")
     details = draft.text("unit-details", "relation")
     around = draft.text("model-details")

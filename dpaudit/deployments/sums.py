@@ -210,7 +210,7 @@ _COUNT = re.compile(
 def _of_repeats(
     text: Text, numbers: Sequence[Mention], fields: Sequence[Number]
 ) -> Iterator[RecordTotal]:
-    """Yield what one of several spends, how many there are, and the total of all."""
+    """Yield the total of one of several, their number, and the total of all."""
     field = next((one for one in fields if one.role == "field"), None)
     each = [one.number for one in numbers if one.number.role == "each"]
     totals = [one.number for one in numbers if one.number.role == "total"]

@@ -151,7 +151,7 @@ def _is_of_fields(one: RecordTotal) -> bool:
 
 
 def _prove_parts_together(facts: RecordFacts, one: RecordTotal) -> EpsilonBracket | None:
-    """Return what the accountants prove of the parts together, where their numbers suffice."""
+    """Return the accountants' epsilon of the parts together, if their numbers suffice."""
     if one.total.kind == "rho":
         rhos = [part.value for part in one.parts]
         delta = facts.field("delta")
@@ -275,7 +275,7 @@ def _are_same(one: Number, field: Number) -> bool:
 def _check_text_only_number(
     facts: RecordFacts, field: Number, said: Sequence[Number]
 ) -> Iterator[Check]:
-    """Yield what the text has in place of the field: its total, or its only number."""
+    """Yield checks of the number in the text in place of the field: its total, or its only one."""
     # Where the text has the parts of the field, it does not say anything else than the field.
     made_up = any(
         one.total.kind == field.kind and math.isclose(_add_parts(one), field.value, rel_tol=_CAP)

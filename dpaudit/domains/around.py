@@ -86,7 +86,7 @@ def _refuse_unknown(bounds: Bounds | None, names: Sequence[Any]) -> None:
 def _build_column_around(
     read: CellRows, place: int, bounds: Bounds | None, missing: bool
 ) -> tuple[Column, Ends | None, bool]:
-    """Return what a column may hold, the range of its numbers, and whether that was stated."""
+    """Return a column's domain, the range of its numbers, and whether somebody stated it."""
     column = [row[place] for row in read.rows]
     lacks = missing or any(map(is_missing, column))
     if not read.numeric[place]:

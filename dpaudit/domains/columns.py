@@ -186,7 +186,7 @@ def is_allowed_in_column(column: Column, value: Any) -> bool:
 
 
 def value_at(column: Column, share: float) -> Any:
-    """Return what is a share of the way through a column of numbers, days or categories.
+    """Return the value at a share of the way through a column of numbers, days or categories.
 
     Nothing is beyond an end, whatever rounding does.
 

@@ -171,7 +171,7 @@ class Domain:
             raise InvalidArgument(name, getattr(self, name), "nothing: columns have names")
 
     def _refuse_beside_value(self) -> None:
-        """Refuse what says of one value that it is more."""
+        """Refuse keywords that state more than one value."""
         columns = self.columns.columns if isinstance(self.columns, Schema) else self.columns
         if columns is not None and not (isinstance(columns, Mapping) and len(columns) == 1):
             raise InvalidArgument("columns", columns, "one with a name, or none, of one value")

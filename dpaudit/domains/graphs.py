@@ -79,7 +79,7 @@ class Frame:
         return made
 
     def _data(self, one: Any, other: Any) -> dict[str, Any]:
-        """Return what stands at an edge: at a new one, what stands at the first that there is."""
+        """Return the data of an edge: of a new one, those of the first that there is."""
         if self.given is None:
             return {}
         # A new edge without attributes would stand out, where code reads a weight of every edge.
@@ -155,7 +155,7 @@ def _make_example_graphs(frame: Frame) -> list[list[bool]]:
 
 
 def _all_or_none(frame: Frame) -> Callable[[Sequence[Unit], int], list[Unit]]:
-    """Return what says of a place which units leave the node there alone, or join it to all."""
+    """Return a function that tells which units leave the node alone, or join it to all."""
 
     def beside(units: Sequence[Unit], place: int) -> list[Unit]:
         said, back = [record for (record,) in units], _get_reverse_offset(frame)
@@ -202,7 +202,7 @@ def _nodes_in_order(frame: Frame) -> list[int]:
 
 
 def frame_of(graph: Any) -> Frame:
-    """Return what graphs beside one have in common with it.
+    """Return the common part of graphs around one and of the graph itself.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def frame_of(graph: Any) -> Frame:
 
 
 def frame_beside(nodes: int, graph: Any) -> Frame:
-    """Return what graphs beside one have in common, which is to be on the nodes 0, 1, ....
+    """Return the common part of graphs around one, on the nodes 0, 1, ....
 
     Raises
     ------

@@ -186,7 +186,7 @@ def _resolve_schema_parts(
 
 
 def _resolve_schema_reference(name: str, reference: Any, whole: Mapping[str, Any]) -> Any:
-    """Return what a reference to another place of the same file leads to."""
+    """Return the part of the same file to which a reference leads."""
     target: Any = whole if str(reference).startswith("#/") else None
     for step in str(reference)[2:].split("/"):
         target = target.get(step) if isinstance(target, Mapping) else None
@@ -198,7 +198,7 @@ def _resolve_schema_reference(name: str, reference: Any, whole: Mapping[str, Any
 def _resolve_schema_alternative(
     name: str, given: Any, whole: Mapping[str, Any], left: int
 ) -> list[Mapping[str, Any]]:
-    """Return what the one alternative says that is not null; beside null, null as well."""
+    """Return the one alternative that is not null; beside null, null as well."""
     parts = [_resolve_schema_parts(name, one, whole, left) for one in given]
     some = [one for one in parts if _find_common_types(one)[0] or not _find_common_types(one)[1]]
     if len(some) != 1:
@@ -208,7 +208,7 @@ def _resolve_schema_alternative(
 
 
 def _with_null(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a part says if null is allowed as well."""
+    """Return a part that allows null as well."""
     made = dict(part)
     if "const" in made:
         made["enum"] = [made.pop("const")]
@@ -235,7 +235,7 @@ def _find_common_types(parts: Sequence[Mapping[str, Any]]) -> tuple[set[str], bo
 
 
 def _refuse_unknown(name: str, part: Mapping[str, Any]) -> None:
-    """Refuse what would say more of values than a column does, by its keyword."""
+    """Refuse keywords that state more about values than a column does."""
     for word, value in part.items():
         usual = _HARMLESS.get(word, ())
         if word not in _UNDERSTOOD and value not in usual and not word.startswith("x-"):

@@ -68,7 +68,7 @@ def special_values(column: Column, constants: Sequence[Any] = ()) -> list[Any]:
 
 
 def absent_value(column: Column) -> float | None:
-    """Return what stands for a missing value of a column.
+    """Return the value for a missing entry of a column.
 
     Examples
     --------

@@ -81,7 +81,7 @@ class RowBound:
 
 
 def bound_rows(rows: Sequence[AttackRow], *, delta: float, alpha: float) -> tuple[RowBound, ...]:
-    """Return what each row certifies; all of it holds together.
+    """Return the bound of each row; all of them hold together.
 
     Formal guarantee: if runs are independent, with probability at least ``1 - alpha`` no bound is
     above the epsilon at ``delta`` of the pair, in whichever order rows stand.

@@ -129,7 +129,7 @@ class _Judge:
         )
 
     def promised(self, tried: _Try) -> float:
-        """Return what both halves promise, over the order if that is what counts."""
+        """Return the promise of both halves, over the order if that counts."""
         one, other = self.halves
         found = 0.0
         for fitted, fresh in ((one, other), (other, one)):
@@ -167,7 +167,7 @@ def _fit_polynomial_ratios(degree: int, counts: Sequence[Array], centres: Array)
 
 
 def _fit_rising_ratios(counts: Sequence[Array], centres: Array) -> Array:
-    """Return what rises with the score and is closest to what was counted."""
+    """Return the rising function of the score that is closest to the counts."""
     found = isotonic_regression(
         _compute_counted_log_ratios(counts, centres), weights=_compute_ratio_weights(counts)
     )

@@ -282,7 +282,7 @@ def _get_cut_promise(cut: _Cut) -> float:
 
 
 def estimate_bet_bound(bet: RenyiBet, rates: Rates, sizes: tuple[int, int], alpha: float) -> float:
-    """Return what a bet certifies if the other side costs more than such rates expect.
+    """Return the bound of a bet if the other side costs more than such rates expect.
 
     Of many bets the best looks better than it is, and most so where few outputs tell: it has to
     bear a cost of some standard deviations more.

@@ -257,7 +257,7 @@ def _of_side(side: Outputs) -> Iterator[_DependenceFinding]:
 
 
 def _select_call_fault(fault: Dependence, is_kept: bool) -> Dependence:
-    """Return what is wrong with calls; of noise that a process keeps, under its code."""
+    """Return the fault of calls; of noise that a process keeps, under its code."""
     return fault._replace(code=KEPT.code) if is_kept else fault
 
 

@@ -153,7 +153,7 @@ as tcp://127.0.0.1:8786
             ) from error
 
     def _note(self, found: Computed) -> None:
-        """Raise what failed there; count, and take note of another machine."""
+        """Raise the failure of a worker; count, and take note of another machine."""
         if found.failed is not None:
             raise found.failed
         self.done[found.worker] += len(found.results)
@@ -189,7 +189,7 @@ def _as_they_come(asked: Iterator[Any], options: dict[str, Any], most: int) -> I
 
 
 def _in_windows(asked: Iterator[Any], options: dict[str, Any], most: int) -> Iterator[Computed]:
-    """Yield what joblib's backend of ray returns: lists only, and not if a worker is lost.
+    """Yield the results of joblib's backend of ray: lists only, and not if a worker is lost.
 
     So it is asked for a chunk of each worker at a time, again with the same units if one is lost.
     """

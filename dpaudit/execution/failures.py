@@ -42,7 +42,7 @@ class TakesNoMore(CannotTravel):
     """A task that a process could not take up."""
 
     def after_calls(self) -> str:
-        """Return what this says of a process that took up others before."""
+        """Return the failure of a process that took up others before."""
         return (
             "its process takes no more work after a call, as where the code replaces functions of "
             f"numpy or Python, such as np.array: leave them as they are ({self})"
@@ -98,7 +98,7 @@ def format_exit_status(status: int, memory: int | None = None) -> str:
 
 
 def _format_remote_error(what: dict[str, Any]) -> str:
-    """Return what an error said that dpaudit did not raise; the protocol's own names a type."""
+    """Return the words of an error that dpaudit did not raise; the protocol's own names a type."""
     if what["name"] == CannotBeSent.__name__:
         return shorten_repr(what["words"])
     kind = getattr(builtins, what["name"], Exception)
@@ -141,7 +141,7 @@ def is_answer(message: dict[str, Any], units: int) -> bool:
 
 @contextlib.contextmanager
 def convert_unforeseen_errors() -> Iterator[None]:
-    """Turn what nobody foresaw into an error of one line: other people's outputs may cause it."""
+    """Turn an unexpected error into one line: other people's outputs may cause it."""
     try:
         yield
     except DpauditError:

@@ -56,7 +56,7 @@ class RunLedger:
     def fact(
         self, name: str, compute: Callable[[], FactT], about: Any = None, *, measures: bool = False
     ) -> FactT:
-        """Return what was decided under a name about something; decide it, if it is the first time.
+        """Return the decision under a name about something; make it the first time.
 
         It is made of numbers, arrays of them, text, lists, tuples and dictionaries. What it
         ``measures`` of the machine, as its pace, differs from run to run.
@@ -70,7 +70,7 @@ class RunLedger:
     def stage(
         self, task: Any, units: Sequence[Unit], name: str, *, measures: bool = False
     ) -> KeptStage | None:
-        """Return what is kept of a stage, None where nothing can be.
+        """Return the kept part of a stage, None if nothing can be kept.
 
         What it ``measures`` of the machine differs from run to run: of two stores the first counts.
         """

@@ -139,7 +139,7 @@ def _format_code_constant(value: Any) -> str:
 
 
 def cells_of(function: Any) -> dict[str, Any]:
-    """Return what a function encloses, by name."""
+    """Return the cells of a function, by name."""
     cells = getattr(function, "__closure__", None) or ()
     names = function.__code__.co_freevars if cells else ()
     found = dict[str, Any]()

@@ -15,7 +15,7 @@ _OURS = "dpaudit"
 
 
 def machine_here() -> dict[str, str]:
-    """Return what may change the last bits of a number."""
+    """Return the parts of this machine that may change the last bits of a number."""
     names = ("dpaudit", "numpy", "scipy", "scikit-learn")
     return {
         "processor": _get_processor_name(),

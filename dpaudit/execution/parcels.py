@@ -218,7 +218,7 @@ def _is_named(code: Any, module: ModuleType | None) -> bool:
 
 
 def _reduce_to_file_reference(code: Any, parcel: Parcel, modules: _Modules) -> Any:
-    """Return what makes code of a file that is run afresh; None for what goes another way."""
+    """Return the reference to code of a file that is run afresh; None for other code."""
     module = sys.modules.get(code.__module__ or "")
     if module is None or module.__name__ in modules.names or not _is_named(code, module):
         return None
@@ -242,7 +242,7 @@ def _is_wrapper(given: Any) -> bool:
 
 
 def _reduce_cached_wrapper(given: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return what makes such a wrapper, with nothing in it yet."""
+    """Return the call that makes such a wrapper, with nothing in it yet."""
     return _with_cache, (given.cache_parameters(), given.__wrapped__)
 
 
@@ -251,7 +251,7 @@ def _with_cache(parameters: dict[str, Any], function: Any) -> Any:
 
 
 def _reduce_generator(given: Any) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
-    """Return what makes a generator with numbers of its own in the place of one."""
+    """Return the call that makes a generator with numbers of its own in the place of one."""
     if isinstance(given, np.random.Generator):
         return _another_generator, (type(given.bit_generator),)
     if (type(given).__module__, type(given).__qualname__) in _GENERATORS:

@@ -130,7 +130,7 @@ class Crew:
         return sorted(path for path in self._files[1] if not _is_of_code(path))
 
     def call(self, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
-        """Return what a function returns in a worker: numbers, arrays, text, or made of these."""
+        """Return the result of a function in a worker: numbers, arrays, text, or made of these."""
         task = Calling(function, arguments)
         unit = Unit(1, np.random.SeedSequence(0))
         ((found,),) = self.map(task, [unit], workers=1)
@@ -294,7 +294,7 @@ class _Stage:
             yield found
 
     def take(self, worker: Worker) -> dict[str, Any]:
-        """Receive what a worker has to say, and return it."""
+        """Receive a worker's message, and return it."""
         answer = worker.answer()
         request = worker.asked[0]
         if request.units:

@@ -217,5 +217,5 @@ class Worker:
 
 
 def out_of_time() -> DrawTimeout:
-    """Return what to say where the time for draws is over."""
+    """Return the error for draws whose time is over."""
     return DrawTimeout("no time: the seconds that there were for it are over")

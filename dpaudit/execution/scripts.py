@@ -84,7 +84,7 @@ def _is_found(package: str) -> bool:
 
 
 def _get_editable_finders() -> list[Callable[..., Any]]:
-    """Return what finds packages that are installed in place: every Python has it at its start."""
+    """Return the finders of packages installed in place: every Python has them at its start."""
     return [
         one.find_spec
         for one in sys.meta_path
@@ -96,7 +96,7 @@ def _get_editable_finders() -> list[Callable[..., Any]]:
 
 
 def load_from_source(source: Sequence[Any], qualname: str) -> Any:
-    """Return what a file has under a name; it is run once in a process."""
+    """Return the object of a file under a name; the file runs once in a process."""
     found: Any = run(ScriptSource(*source))
     for part in qualname.split("."):
         found = getattr(found, part)
@@ -208,12 +208,12 @@ _surveys: dict[tuple[ScriptSource, float], Survey] = {}
 
 
 def survey_of(source: ScriptSource) -> Survey | None:
-    """Return what is known of fresh runs of a file as it is now; None before anybody looked."""
+    """Return the survey of a file as it is now; None before anybody made one."""
     return _surveys.get(_make_survey_key(source))
 
 
 def register_survey(source: ScriptSource, found: Survey) -> None:
-    """Keep what fresh runs of a file showed."""
+    """Record the survey of a file's fresh runs."""
     _surveys[_make_survey_key(source)] = found
 
 

@@ -108,7 +108,7 @@ def import_late_modules(names: Iterable[str]) -> list[ModuleType]:
 
 
 def find_file_imports(path: Path, name: str) -> set[str]:
-    """Return what the code of a module's file names as modules; some are of no module."""
+    """Return the names in a module's code that may be modules."""
     return set(_find_code_imports(path.read_bytes(), name, is_package=path.name == _PACKAGE))
 
 

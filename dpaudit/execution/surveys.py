@@ -18,7 +18,7 @@ _RUNS = 2  # of a file of which something changed: what it draws differs from ru
 
 
 def parcel_for_processes(given: Any, **how: Any) -> Parcel:
-    """Return what `parcel_of` does, once it is known what fresh runs of the user's files give.
+    """Return the parcel of `parcel_of`, after a survey of fresh runs of the user's files.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def _may_vary(source: ScriptSource) -> bool:
 
 
 def _run_survey(source: ScriptSource, known: Survey | None) -> Survey:
-    """Return what is known of a file after one more run."""
+    """Return the survey of a file after one more run."""
     before, began = () if known is None else known.runs, monotonic()
     try:
         with Crew(Limits(timeout=_LONGEST)) as crew:

@@ -47,7 +47,7 @@ class OnUnit:
         return _load_unit_task, (_InForce(get_policy()), _Coming(is_last=self.is_last), self.task)
 
     def __call__(self, trials: int, seed: np.random.SeedSequence, which: int = 0) -> Any:
-        """Return what the task makes of a unit."""
+        """Return the task's result for a unit."""
         already_on_one_thread()
         try:
             return self.task(Unit(trials, seed, which))
@@ -133,7 +133,7 @@ class Calling:
         self.function, self.arguments = function, arguments
 
     def __call__(self, unit: Unit) -> Any:
-        """Return what the function returns; the unit is nothing to it."""
+        """Return the function's result; the unit is nothing to it."""
         return self.function(*self.arguments)
 
 

@@ -89,7 +89,7 @@ def pack_value(value: Any, buffers: list[Any]) -> Any:
 
 
 def unpack_value(given: Any, buffers: list[Any]) -> Any:
-    """Return what `pack_value` was given; takes its bytes from the front of ``buffers``."""
+    """Return the value that `pack_value` packed; take its bytes from the front of ``buffers``."""
     if not isinstance(given, dict):
         return given
     ((kind, content),) = given.items()
@@ -222,7 +222,7 @@ class Files:
             self.read.add(path)
 
     def told(self) -> dict[str, list[str]]:
-        """Return what is new, as a part of an answer."""
+        """Return the new facts, as a part of an answer."""
         # A database is opened to write even by who only reads it.
         self.wrote.update(
             path for path, was in self._databases.items() if _get_file_mtime(path) != was
@@ -369,7 +369,7 @@ def _run_task(task: Task, *given: Any) -> Any:
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:
-    """Return what an error is, as text."""
+    """Return an error as text."""
     kind = type(error)
     words = ""
     with contextlib.suppress(BaseException):  # making the text runs their code too
@@ -403,7 +403,7 @@ def _format_error_calls(error: BaseException) -> list[str]:
 
 
 def _get_error_arguments(error: BaseException) -> Any:
-    """Return what an error of dpaudit is made of."""
+    """Return the arguments of an error of dpaudit."""
     if not type(error).__module__.startswith("dpaudit."):
         return None
     with contextlib.suppress(BaseException):

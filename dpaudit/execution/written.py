@@ -49,7 +49,7 @@ def _has_call(node: ast.AST, trees: list[ast.Module], deep: int) -> bool:
 
 
 def _find_assigned_values(tree: ast.Module, name: str) -> Iterator[ast.AST]:
-    """Yield what a source assigns to a name, or gives a parameter of it by default."""
+    """Yield the values that a source assigns to a name, or gives its parameter by default."""
     for node in ast.walk(tree):
         if isinstance(node, _STATEMENTS):
             value = _get_node_value(node)

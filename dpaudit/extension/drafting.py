@@ -91,7 +91,7 @@ class DraftName:
 
 
 def _format_statement_name(identifier: str) -> str:
-    """Return what papers call a statement: Lemma 1."""
+    """Return the name of a statement in papers: Lemma 1."""
     return " ".join(re.findall(r"[a-z]+|[0-9]+", identifier)).capitalize()
 
 

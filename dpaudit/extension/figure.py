@@ -17,7 +17,7 @@ class Reproduce(Protocol):
     """Draws a figure's numbers again and judges the paper's statements about it."""
 
     def __call__(self, request: FigureRequest) -> Reproduction:
-        """Return what came out."""
+        """Return the reproduction."""
         ...
 
 

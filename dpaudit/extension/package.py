@@ -100,7 +100,7 @@ class PackageClaim:
             raise InvalidArgument("where", self.where, "where the documentation claims it")
 
     def guarantee(self, parameters: Parameters) -> Guarantee:
-        """Return what is claimed of a setting.
+        """Return the claim for a setting.
 
         Raises
         ------

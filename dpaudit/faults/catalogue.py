@@ -123,7 +123,7 @@ def _parse_fault(code: str, table: Mapping[str, Any]) -> Fault:
 
 @cache
 def _find_documentation_address() -> str | None:
-    """Return what the package's metadata states as the address of its documentation."""
+    """Return the address of a package's documentation, from its metadata."""
     stated = metadata.metadata("dpaudit").get_all("Project-URL") or []
     # Metadata of a package hold each address as one text, the label and the address with a
     # comma between.

@@ -47,7 +47,7 @@ def page_of(fault: Fault, printed: str | None = None) -> str:
 
 
 def format_fault_essentials(fault: Fault) -> str:
-    """Return what matters of a kind of fault as plain text.
+    """Return the essentials of a kind of fault as plain text.
 
     Examples
     --------

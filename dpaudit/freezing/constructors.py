@@ -49,13 +49,13 @@ class StandIns(Protocol):
         """Return whether one is an array, and no number."""
 
     def of_made(self, made: Any) -> Any:
-        """Return what stands for an array of plain numbers that was made."""
+        """Return the stand-in for an array of plain numbers that was made."""
 
     def of_converted(self, value: Any, made: Any) -> Any:
-        """Return what stands for an array to which plain numbers were converted."""
+        """Return the stand-in for an array to which plain numbers were converted."""
 
     def make(self, original: Any, given: Any, named: Any) -> Any:
-        """Return what a constructor makes of arguments that hold stand-ins."""
+        """Return the result of a constructor on arguments that hold stand-ins."""
 
     def is_hidden(self, value: Any) -> bool:
         """Return whether something is a stand-in of numbers that are not public."""

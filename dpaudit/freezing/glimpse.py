@@ -49,7 +49,7 @@ def glimpses(
     neighbours: Iterable[Any],
     parameters: dict[str, Any],
 ) -> list[tuple[float, float]]:
-    """Return what one frozen run shows of each neighbour.
+    """Return the evidence of one frozen run about each neighbour.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Glimpses:
         neighbours: Iterable[Any],
         parameters: dict[str, Any],
     ) -> list[tuple[float, float]]:
-        """Return what `glimpses` returns."""
+        """Return the result of `glimpses`."""
         # A run that imports a module has brought in primitives that nothing stands in for yet.
         if self._known != (id(function), len(sys.modules)):
             self.close()

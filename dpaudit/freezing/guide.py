@@ -25,7 +25,7 @@ def guide(
     runs: int = 6,
     parameters: dict[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return what frozen runs say of each pair, those first that are most worth an audit.
+    """Return the evidence of frozen runs about each pair, those first that most deserve an audit.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def _events(one: SideRuns, other: SideRuns) -> list[dict[str, Any]]:
 
 
 def _shift(path: str, a: Any, b: Any) -> list[dict[str, Any]]:
-    """Return what frozen noise says of one number: by how much it moves, in spreads of its own."""
+    """Return the movement of one number under frozen noise, in spreads of its own."""
     same = [bool(((side == side[0]) | np.isnan(side)).all()) for side in (a, b)]
     missing = bool(np.isnan(a).all()) != bool(np.isnan(b).all())
     if missing or (same[0] and same[1] and a[0] != b[0] and not np.isnan(a[0])):

@@ -183,7 +183,7 @@ def _run(function: Function, side: SideRuns, data: Any, seeds: Any) -> None:
 
 
 def really(function: Function, data: Any, seed: int | SeedSequence) -> Output:
-    """Return what a run gives in which nothing is replaced.
+    """Return the output of a run in which nothing is replaced.
 
     Its randomness follows from a seed where it can be given: the generator that it is handed, and
     the global ones of numpy and of the standard library, which have their own state back after it.

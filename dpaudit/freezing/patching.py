@@ -70,7 +70,7 @@ def _attributes(function: Any) -> dict[str, Any]:
 
 
 def _find_reached_objects(function: Any) -> list[Any]:
-    """Return what a function reaches by its globals, its closure and its object."""
+    """Return the objects that a function reaches by its globals, its closure and its object."""
     held = [value for code in _codes(function) for value in _globals(code).values()]
     return [*held, *map(_content, _cells(function)), *_attributes(function).values()]
 

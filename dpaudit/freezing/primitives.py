@@ -273,7 +273,7 @@ def owner(value: Any) -> Any:
 
 
 def instead(value: Any) -> Any:
-    """Return what stands in for a generator that lives already, or for a method bound to one.
+    """Return the stand-in for a generator that lives already, or for a method bound to one.
 
     None for anything else.
     """
@@ -287,7 +287,7 @@ def instead(value: Any) -> Any:
 
 
 def replacements(undo: Undo) -> dict[int, tuple[Any, Any]]:
-    """Return what replaces what, by the identity of the original; classes of Python in place."""
+    """Return the replacements by the identity of the original; classes of Python in place."""
     found: dict[int, tuple[Any, Any]] = {}
 
     def replace(old: Any, new: Any) -> None:
@@ -330,7 +330,7 @@ _OTHERS = (
 
 
 def _python_method(name: str, title: str, original: Any, of_instance: Any = None) -> Any:
-    """Return what stands in for a method of `random.Random`, or for a function of the module."""
+    """Return the stand-in for a method of `random.Random`, or for a function of the module."""
 
     def method(*given: Any, **named: Any) -> Any:
         state = active()

@@ -117,7 +117,7 @@ class State:
         return tracked.frames()
 
     def form(self, call: Call, location: Any, scale: Any) -> Any:
-        """Return what a call of a law with location and scale draws: frozen, and remembered.
+        """Return the draws of a call of a law with location and scale: frozen, and remembered.
 
         A run that reads more than frozen noise (`dpaudit.tracing`) returns what it needs instead.
         """
@@ -126,7 +126,7 @@ class State:
         return tracked.remembering(value if value.ndim else float(value), call, location)
 
     def form_other(self, call: Call, draw: Callable[[Any], Any], given: dict[str, Any]) -> Any:
-        """Return what a call of any other law draws: frozen, from its own bits."""
+        """Return the draws of a call of any other law: frozen, from its own bits."""
         return draw(self.fresh(call.key))
 
     @property
@@ -336,7 +336,7 @@ def opaque(
     parameters: dict[str, Any],
     shape: tuple[int, ...] = (),
 ) -> Any:
-    """Return what another primitive draws, from frozen bits; its parameters go through."""
+    """Return the draws of another primitive, from frozen bits; its parameters go through."""
     words = {key: describe_parameter(value) for key, value in parameters.items()}
     call = begin(state, stream, kind, name, shape, parameters=words)
     with hidden(state):
@@ -409,7 +409,7 @@ def record(state: State, function: Callable[..., Any], data: Any, rng: Any) -> R
 
 
 def load_recorded(load: Callable[[], Any], seed: int = 0) -> tuple[Any, int, bool]:
-    """Return what is loaded, and how many primitives code that is no library calls meanwhile.
+    """Return the loaded object, and how many primitives non-library code calls meanwhile.
 
     And whether a generator was copied, or two were made that draw the same. Generators that are
     made then keep the seed that they are given; what is drawn follows from ``seed``.

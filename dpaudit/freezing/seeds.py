@@ -28,7 +28,7 @@ _state_of_python = _RANDOM.getstate
 
 
 def identity(source: Any, of: Any) -> str:
-    """Return what two generators share that draw the same numbers.
+    """Return the identity that generators share if they draw the same numbers.
 
     Parameters
     ----------

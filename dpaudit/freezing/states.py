@@ -1,4 +1,4 @@
-"""Whether what a process keeps reaches an output: the same frozen noise, after other noise.
+"""Kept state that reaches an output: the same frozen noise, after other noise.
 
 What a module draws while it is imported, and what a first call keeps for later ones, is the same in
 all runs of a process. It reaches an output where two processes, whose imports and first calls drew
@@ -28,7 +28,7 @@ Read = Sequence[Any]  # "structure", "text" or "number", and in which place
 def after_others(
     function: Function, data: tuple[Any, Any], own: int, common: int, reads: Sequence[Read]
 ) -> list[list[Any]]:
-    """Return what outputs with common noise have in some places, after calls with own noise.
+    """Return parts of outputs with common noise, after calls with own noise.
 
     Parameters
     ----------

@@ -403,7 +403,7 @@ _KINDS = (Noisy, NoisyScalar, NoisyArray)
 def _apply_plain_operation(
     ufunc: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """Return what plain numbers give; into an array that is given, where one is."""
+    """Return the result on plain numbers; into a given array, if there is one."""
     into = options.get("out")
     if into is not None:
         options["out"] = tuple(map(plain, into))

@@ -55,15 +55,15 @@ class Currency:
         return tuple(d for d in asked if math.isfinite(self.guarantee.epsilon(d)))
 
     def claimed(self, delta: float) -> float:
-        """Return what is claimed, at a delta if the currency is epsilon."""
+        """Return the claimed number, at a delta if the currency is epsilon."""
         return self.guarantee.epsilon(delta)
 
     def value(self, epsilon: float, delta: float) -> float:
-        """Return what a certified lower end of epsilon at delta is in this currency."""
+        """Return a certified lower end of epsilon at delta in this currency."""
         return epsilon
 
     def of(self, guarantee: Guarantee, delta: float) -> float:
-        """Return what another guarantee is in this currency, infinite if that is not known."""
+        """Return another guarantee in this currency, infinite if that is not known."""
         return guarantee.epsilon(delta)
 
     def share(self, epsilon: float, delta: float) -> float:

@@ -161,7 +161,7 @@ class Guarantee(ABC):
         return float(expit(logit(prior) + loss))
 
     def group(self, size: int) -> Guarantee:
-        """Return what is guaranteed for datasets at most ``size`` steps of the relation apart.
+        """Return the guarantee for datasets at most ``size`` steps of the relation apart.
 
         A guarantee of the same kind where there is such a theorem, otherwise `GroupOf`.
 

@@ -128,7 +128,7 @@ class CanarySteps(Generic[DatasetT]):
         check.require_integer("steps", self.steps, least=1)
 
     def sample(self, dataset: DatasetT, trials: int, rng: Generator) -> Array:
-        """Return what the code's steps show along the canary, shape ``(trials, steps)``."""
+        """Return the shown steps along the canary, shape ``(trials, steps)``."""
         return self.train(dataset, trials, rng)
 
     def privacy_loss(self, outputs: Array, pair: Pair[DatasetT]) -> Array:

@@ -349,7 +349,7 @@ class _Steps(ABC, Generic[DatasetT, StateT, ReleaseT]):
         return ends(self._enclose_loss(output, pair))
 
     def _enclose_loss(self, output: Array, pair: Pair[DatasetT]) -> Callable[[], Real]:
-        """Return what computes the loss with the digits of its caller."""
+        """Return a function that computes the loss with its caller's digits."""
         steps = list(self._replayed(output[None], pair))
         return lambda: total(here.enclosed_loss(output, there) for output, here, there in steps)
 

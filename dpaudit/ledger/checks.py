@@ -14,7 +14,7 @@ from dpaudit.extension.ledger import Finding
 
 @cache
 def run_check(reference: str) -> tuple[Finding, ...]:
-    """Return what the check ``module:function`` finds; it runs once.
+    """Return the findings of the check ``module:function``; it runs once.
 
     Raises
     ------

@@ -106,7 +106,7 @@ figures, 8 are reproduced.
 
 
 def count_rows(rows: Iterable[JudgedRow]) -> RowCounts:
-    """Return what judged rows come to."""
+    """Return the totals of judged rows."""
     judged = list(rows)
     natures, private = _find_cause_natures(judged)
     faults = {name for name, nature in natures.items() if nature == "fault"}

@@ -42,5 +42,5 @@ def make_installed_ledger(reports: str | os.PathLike[str] | None = None) -> Ledg
 
 
 def make_installed_cards() -> Cards:
-    """Return what rows of a ledger may refer to."""
+    """Return the cards to which rows of a ledger may refer."""
     return Cards(claims=CLAIMS.all(), figures=FIGURES.all())

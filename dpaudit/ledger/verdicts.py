@@ -238,7 +238,7 @@ def _by_proof(blank: JudgedRow, check: str) -> JudgedRow:
 
 
 def _proof_findings(row: LedgerRow, check: str) -> tuple[Finding, ...]:
-    """Return what a proof's check finds, all of which has to hold."""
+    """Return the findings of a proof's check, all of which have to hold."""
     findings = _run_row_check(row, check)
     false = [finding for finding in findings if not finding.holds]
     if false:

@@ -328,19 +328,19 @@ def is_ours(mechanism: object) -> bool:
 
 
 def outside_of(mechanism: object) -> Outside | None:
-    """Return what is called, if it is no code of Python, of a mechanism or of its proxy."""
+    """Return the program or service of a mechanism or of its proxy, if it is no code of Python."""
     found = getattr(mechanism, "outside", mechanism)
     return found if isinstance(found, Outside) else None
 
 
 def layout_of(mechanism: object) -> Parted | None:
-    """Return what stands where in the outputs of a mechanism, if they have discrete parts."""
+    """Return the layout of a mechanism's outputs, if they have discrete parts."""
     layout = getattr(mechanism, "layout", None)
     return layout if isinstance(layout, Parted) else None
 
 
 def name_of(mechanism: object) -> str:
-    """Return what a mechanism is called: its type, or the function that it is made of.
+    """Return the name of a mechanism: its type, or the function that it is made of.
 
     Examples
     --------

@@ -77,7 +77,7 @@ _recording: ContextVar[Residuals | None] = ContextVar("residuals", default=None)
 
 @contextmanager
 def record_residuals() -> Iterator[Residuals]:
-    """Collect what every solver of this process and thread reaches inside the block.
+    """Collect the residuals of every solver of this process and thread inside the block.
 
     Examples
     --------

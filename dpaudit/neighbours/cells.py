@@ -428,7 +428,7 @@ _Ends = tuple[Any, ...] | frozenset[Any]  # of an edge
 
 
 def _get_graph_parts(graph: Any) -> tuple[dict[_Ends, Hashable], dict[Hashable, Hashable]]:
-    """Return what stands at every edge, and at every node."""
+    """Return the values at every edge, and at every node."""
     directed = bool(graph.is_directed())
     edges: dict[_Ends, Hashable] = {}
     for *edge, data in graph.edges(data=True):

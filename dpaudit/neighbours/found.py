@@ -364,7 +364,7 @@ def is_usual(dataset: Any, neighbour: Any, given: Relation) -> bool:
 
 
 def depends_on_reading(found: Relation, claimed: float, allowed: float, lower: float) -> str | None:
-    """Return what another relation would change, where a refutation rests on the one that was read.
+    """Return the effect of another relation, if a refutation rests on the one that was read.
 
     To replace a record is to remove one and to add one: under add/remove a claim allows the same
     pair what it allows two steps: twice its epsilon, where delta is 0.

@@ -129,7 +129,7 @@ class _Referred:
 
 
 def metric(distance: Any) -> Metric:
-    """Return what `dpaudit.audit` takes as the relation of a claim of epsilon a unit of distance.
+    """Return the relation of a claim of epsilon for each unit of distance, for `dpaudit.audit`.
 
     Parameters
     ----------

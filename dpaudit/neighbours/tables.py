@@ -414,7 +414,7 @@ def compare(pair: Pair[Any]) -> str:
 
 
 def _format_pair_at_index(pair: Pair[Any]) -> str:
-    """Return what stands at the index on either side; nothing where there is no such record."""
+    """Return the record at the index on either side; nothing if there is no such record."""
     if not _are_tables(pair.dataset, pair.neighbour):
         return "records of another kind"
     sides = (Table.of(side.value, pair.on(side)) for side in Side)

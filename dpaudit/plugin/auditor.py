@@ -136,7 +136,7 @@ class Auditor:
             self.running -= 1
 
     def lost(self) -> BaseException | str | None:
-        """Return what an audit of another thread raised that the test was not told of.
+        """Return the exception of an audit in another thread of which the test did not learn.
 
         What nobody but the library of the thread caught reached no code of the test's.
         """
@@ -206,12 +206,12 @@ class Auditor:
             return result, where is not None and 0 < counted.trials == where.taken
 
     def _settings(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is nearest to the call: its own, else the marker's, else the command's."""
+        """Return the nearest settings: the call's own, else the marker's, else the command's."""
         marked = {name: value for name, value in self.marker.items() if name not in OF_TEST}
         return {**self.options, **merge_marker_arguments(marked, options)}
 
     def _note(self, result: Result, kept: bool) -> None:
-        """Keep what was found for the report, and for machines that read JUnit's XML."""
+        """Record the result for the report, and for machines that read JUnit's XML."""
         said = {
             "claimed": format_test_claim(result),
             "lower": f"{result.lower:.12g}",
@@ -233,7 +233,7 @@ class Auditor:
         self.found.append(entry | (self._document(self._name, result) if self.whole else {}))
 
     def _compared(self, result: Result) -> dict[str, Any]:
-        """Return what the baseline says of a result, as plain data."""
+        """Return the baseline's entry for a result, as plain data."""
         known = result.acceptance
         words = None if known is None else f"{self._name}: {format_acceptance(known)}"
         return {"audit": self._name, "accepted": result.is_accepted, "baseline": words}
@@ -263,7 +263,7 @@ class Auditor:
         return f"pytest {shlex.quote(self.item.nodeid)} {options}"
 
     def _snippet(self, dataset: Any, options: Mapping[str, Any]) -> str | None:
-        """Return what names the line that leaks, if it is pasted into the test."""
+        """Return a snippet that names the line that leaks, if it is pasted into the test."""
         if (line := self._line()) is None:
             return None
         try:

@@ -102,7 +102,7 @@ def is_requesting_audits(item: pytest.Item) -> bool:
 
 
 def get_marker_arguments(item: pytest.Item) -> dict[str, Any]:
-    """Return what the markers of a test say; the nearest has the last word."""
+    """Return the arguments of a test's markers; the nearest has the last word."""
     from dpaudit.plugin.marker import merge_marker_arguments
 
     given = dict[str, Any]()
@@ -248,13 +248,13 @@ class PytestRun:
     # The end
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Gather what was found."""
+        """Gather the results."""
         found = getattr(report, "dpaudit", None)
         if found is not None and report.outcome != "skipped":
             self.found[report.nodeid] = found
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say what was audited, at what confidence, and write the report if one was asked for."""
+        """Summarise the audits and their confidence, and write the report on request."""
         if not self.found:
             return
         from dpaudit.plugin.session import format_session_summary

@@ -20,7 +20,7 @@ _OF_A_CLAIM = ("epsilon", "delta", "claim")
 
 
 def wrong_marker(marks: Sequence[pytest.Mark]) -> str | None:
-    """Return what is wrong with markers, None if nothing is.
+    """Return the fault of markers, None if there is none.
 
     Examples
     --------
@@ -46,7 +46,7 @@ fresh, claim, audits, proved; did you mean 'epsilon'?
 
 
 def merge_marker_arguments(given: Mapping[str, Any], nearer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is given with what is nearer, which has the last word; a claim stays whole.
+    """Return the arguments of nearer markers with those around them; a claim stays whole.
 
     Examples
     --------

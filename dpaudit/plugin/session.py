@@ -52,7 +52,7 @@ def format_session_summary(
 
 
 def _format_baseline_comparison(audits: Sequence[Mapping[str, Any]], path: Path) -> list[str]:
-    """Return what became of accepted refutations, and those that no test of the run is about."""
+    """Return the states of accepted refutations, and those without a test in the run."""
     from dpaudit.auditing.specification.baseline import Baseline
     from dpaudit.errors import DpauditError
     from dpaudit.escaping import one_line

@@ -45,7 +45,7 @@ class ProgramAnswer:
         self._pieces = list[Piece]()
 
     def add(self, text: bytes) -> None:
-        """Take what came next."""
+        """Take the next piece of text."""
         whole, end, self.rest = (self.rest + text).rpartition(b"\n")
         if not end:
             return

@@ -114,7 +114,7 @@ its arguments: no shell reads '|'; write sh -c '...' around the part that a shel
 
 
 def _paths_in(word: str) -> Sequence[str]:
-    """Return what may be a path in an argument: itself, its words, or what is given an option."""
+    """Return the possible paths in an argument: itself, its words, or the value of an option."""
     return list(dict.fromkeys([word, word.partition("=")[2], *word.split()]))[:_MOST]
 
 

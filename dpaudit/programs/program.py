@@ -135,7 +135,7 @@ class Program(Outside):
             return crew.call(_ask_program_elsewhere, *given, question.__name__)
 
     def _tried(self) -> tuple[int, bool, str] | None:
-        """Return what its first line answers to a greeting after which its input ends, if it does.
+        """Return the first line's answer to a greeting after which the input ends, if it is one.
 
         What is no whole answer, or one of another version, is asked for once more, which says what
         is wrong with it.

@@ -100,7 +100,7 @@ class ProgramProcess:
         self._sending()
 
     def take(self) -> bytes:
-        """Return what has come, and forget it."""
+        """Return the bytes that came, and forget them."""
         found = bytes(self._out)
         self._out.clear()
         return found
@@ -111,7 +111,7 @@ class ProgramProcess:
         return self._out
 
     def wait_for_more(self, seconds: float | None) -> bool:
-        """Read what comes; return whether more bytes of output came in so many seconds.
+        """Read new bytes; return whether more bytes of output came in so many seconds.
 
         Raises
         ------
@@ -260,7 +260,7 @@ def how_ended(status: int) -> str:
 
 
 def run_program(words: Sequence[str], folder: str | None, stdin: bytes) -> bytes:
-    """Return what a program printed that was run to its end.
+    """Return the printed text of a program that was run to its end.
 
     Raises
     ------
@@ -281,7 +281,7 @@ def run_program(words: Sequence[str], folder: str | None, stdin: bytes) -> bytes
 
 
 def _read_all(process: ProgramProcess, name: str) -> None:
-    """Read what a program writes, to its end at most."""
+    """Read a program's output, to its end at most."""
     waits = make_patience_steps()
     next_word = monotonic() + next(waits)
     while True:

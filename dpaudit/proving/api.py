@@ -149,7 +149,7 @@ class ProofQuestion:
         return TraceRequest(self.domain, self.relation, self.seed, self.runs)
 
     def answer(self, function: Function, form: CallForm) -> CodeProof:
-        """Return what is proved of a function that is called so, and runs here."""
+        """Return the proof of a function that is called so, and runs here."""
         name, reference = name_of(function), reference_of(function)
         try:
             traces = self.request.read(function, form)
@@ -158,11 +158,11 @@ class ProofQuestion:
         return self.judge(name, traces, reference)
 
     def refuse(self, name: str, error: NotProved) -> CodeProof:
-        """Return what is said of a function that is not followed."""
+        """Return the refusal of a function that the reading cannot follow."""
         return CodeProof(**self._known(name), refusal=error.refusal)
 
     def judge(self, name: str, traces: Sequence[FunctionTrace], reference: str | None) -> CodeProof:
-        """Return what is proved of a function by its traces, one for each size of a dataset.
+        """Return the proof of a function by its traces, one for each size of a dataset.
 
         ``reference`` is where others find it, ``module:name``, for the certificate.
         """
@@ -204,7 +204,7 @@ class ProofQuestion:
 def _resolve_proof_claim(
     epsilon: float | None, delta: float, claim: Guarantee | None
 ) -> Guarantee | None:
-    """Return what is claimed, if anything is."""
+    """Return the claimed guarantee, if there is one."""
     if claim is not None:
         if epsilon is not None or delta != 0:
             raise InvalidArgument("epsilon", VerbatimText("and a claim"), "one of the two")
@@ -220,7 +220,7 @@ def _resolve_proof_claim(
 def _merge_trace_bounds(
     several: Sequence[tuple[FunctionTrace, Bound]], delta: float
 ) -> dict[str, Any]:
-    """Return what holds for datasets of every size."""
+    """Return the bounds that hold for datasets of every size."""
     bounds = [bound for _, bound in several]
     epsilons = [bound.epsilon(delta) for bound in bounds]
     worst = bounds[epsilons.index(max(epsilons))]

@@ -185,7 +185,7 @@ def _round_exact_up(exact: Any) -> float:
 
 
 def instance_of(trace: FunctionTrace, reference: str | None = None) -> dict[str, Any]:
-    """Return what the checker reads, as plain JSON, with no claim.
+    """Return the checker's input, as plain JSON, with no claim.
 
     Parameters
     ----------

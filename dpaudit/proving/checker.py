@@ -378,7 +378,7 @@ class CheckerReading:
     # --- nodes
 
     def values(self, index: int, node: Any, args: list[Any]) -> list[CheckerEntry]:
-        """Return what a node is, on each row."""
+        """Return the entries of a node, one for each row."""
         name, given, wide = node["operation"], node["parameters"], max(map(len, args), default=1)
         wide = 2 if self.alike and (name == "data" or given.get("each")) else wide
         rows = [[one[i % len(one)] for one in args] for i in range(wide)]
@@ -392,7 +392,7 @@ class CheckerReading:
         return [self.entry(name, given, row, i) for i, row in enumerate(rows)]
 
     def entry(self, name: str, given: Any, args: list[CheckerEntry], row: int) -> CheckerEntry:
-        """Return what a node is on one row."""
+        """Return the entry of a node on one row."""
         match name:
             case "number":
                 return self.number(require_finite_fraction(given["value"]))
@@ -524,7 +524,7 @@ class CheckerReading:
         return self.public(index, row, integer=known and all(f.denominator == 1 for f in factors))
 
     def terms(self, entry: CheckerEntry) -> list[Any]:
-        """Return what moves of a number: terms (factor, {entry: exponent}) of a sum."""
+        """Return the moving terms of a number: (factor, {entry: exponent}) of a sum."""
         if entry.op != "poly":
             return [(ONE, {entry: 1})] if entry.moves else []
         listed = [(f, {entry.args[k]: n for k, n in powers}) for f, powers in entry.extra]
@@ -703,7 +703,7 @@ def width_of(laws: Any, factors: list[F], is_whole: bool) -> tuple[str, Any]:
 
 
 def cost_of(law: str, width: F, rows: Any, adds: bool) -> Any:
-    """Return what centres cost that move by a public matrix times a vector of a ball.
+    """Return the cost of centres that move by a public matrix times a vector of a ball.
 
     The squared L2 norm of a matrix is at most its largest row sum times its largest column sum;
     |u - v|^2 = |u|^2 + |v|^2 - 2 <u, v>, which is less where both are positive.
@@ -937,7 +937,7 @@ def read_path(reading: CheckerReading, path: Any) -> Any:
 
 
 def get_possible_changes(instance: Any) -> list[Any]:
-    """Return what may change: a row, and one of its cells or None for all."""
+    """Return the possible changes: a row, and one of its cells or None for all."""
     cells, universe = list[Any]([None]), instance["universe"]
     if universe["relation"] == "replace-cell":
         cells = [(one["name"], i) for one in universe["parts"] for i in range(len(one["ends"]))]
@@ -973,7 +973,7 @@ def refuse_malformed() -> Any:
 
 @refuse_malformed()
 def check_instance(instance: Any) -> Cost:
-    """Return what a program costs; `NotVerified` where no rule bounds it, or it is none."""
+    """Return the cost of a program; `NotVerified` if no rule bounds it, or it is no program."""
     universe, paths, cost = universe_of(instance["universe"]), instance["paths"], Cost()
     if not 0 < sum(len(one["nodes"]) for one in paths) <= NODES:
         raise NotVerified("no nodes, or too many")
@@ -1014,7 +1014,7 @@ def check_proof_certificate(document: Any) -> str:
 
 
 def told(part: Any) -> str:
-    """Return what the numbers of a part are."""
+    """Return the kind of a part's numbers."""
     low, high = min(part["low"], key=parse_exact_number), max(part["high"], key=parse_exact_number)
     kind = ("" if part["is_changed"] else "public ") + "whole " * part["is_integer"]
     named = f"{part['name']!r}, {kind}numbers" if part["name"] else f"{kind}numbers"

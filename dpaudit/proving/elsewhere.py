@@ -19,7 +19,7 @@ from dpaudit.proving.transport import read_traces
 def prove_elsewhere(
     reference: str, isolation: Isolation, question: ProofQuestion, form: str | None = None
 ) -> CodeProof:
-    """Return what is proved of a function that runs elsewhere.
+    """Return the proof of a function that runs elsewhere.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def prove_elsewhere(
 
 
 def prove_mechanism(mechanism: Any, question: ProofQuestion) -> CodeProof:
-    """Return what is proved of a mechanism of an audit, whose code runs where it is.
+    """Return the proof of an audit's mechanism, in the process of its code.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def prove_mechanism(mechanism: Any, question: ProofQuestion) -> CodeProof:
 def _judge_elsewhere_answer(
     question: ProofQuestion, answer: str, reference: str | None = None
 ) -> CodeProof:
-    """Return what is proved by an answer."""
+    """Return the proof in an answer."""
     found = json.loads(answer)
     if "refused" in found:
         return question.refuse(found["name"], NotProved(ProofRefusal(**found["refused"])))

@@ -213,7 +213,7 @@ class CodeProof:
     # --- showing -----------------------------------------------------------------------------
 
     def sentences(self) -> Iterator[str]:
-        """Yield what is proved, or what stopped it."""
+        """Yield the proved guarantee, or the line that stopped the proof."""
         yield f"{self.name}: {self._headline()}"
         if self.numbers is not None:
             yield f"{self.of_whom} {self._of_runs()}"

@@ -229,7 +229,7 @@ def _format_candidate(one: Candidate) -> str:
 
 
 def _require_callable(mechanism: Any) -> Any:
-    """Return what can be called, or refuse it."""
+    """Return the callable, or refuse an object that is none."""
     known = isinstance(mechanism, str) or callable(mechanism)
     if not known and not any(hasattr(mechanism, name) for name in ("sample", "fit")):
         raise InvalidArgument(
@@ -241,7 +241,7 @@ def _require_callable(mechanism: Any) -> Any:
 def _run_isolated_replay(
     task: running.Task, isolation: Isolation, name: str
 ) -> tuple[dict[str, Any], Sequence[str]]:
-    """Return what a replay in one process shows, and the files that its code wrote and read."""
+    """Return the findings of a replay in one process, and the files of its code."""
     if isolation.in_process:
         return json.loads(running.run_replay(task)), ()
     try:
@@ -256,7 +256,7 @@ def _run_isolated_replay(
 
 
 def _judge_replay(task: running.Task, code: Any, isolation: Isolation, name: str) -> dict[str, Any]:
-    """Return what a replay shows, where other processes bear it out."""
+    """Return the findings of a replay, if other processes confirm them."""
     found, kept = _run_isolated_replay(task, isolation, name)
     if any(one["tier"] in ("proof", "violation") for one in found["findings"]):
         found["findings"] = _check_findings_elsewhere(found, kept, task, code, isolation, name)
@@ -400,7 +400,7 @@ def _parse_spending(held: dict[str, Any]) -> Spending:
 
 
 def _a_unit(pair: Pair[Any], task: running.Task) -> AUnit | None:
-    """Return what is claimed a unit of distance; None of a claim about neighbours."""
+    """Return the claim for one unit of distance; None for a claim about neighbours."""
     metric = pair.relation
     if not isinstance(metric, Metric):
         return None

@@ -55,12 +55,12 @@ class OutputEvent:
         return bool(self.value_in(output) == self.value)
 
     def value_in(self, output: Output) -> Any:
-        """Return what an output has in its place."""
+        """Return the value of an output in its place."""
         return _get_event_value(output, self.what, self.place)
 
 
 def _get_event_value(output: Output, what: str, place: int) -> Any:
-    """Return what an event is about, a missing number as text: it is not itself."""
+    """Return the value in an event, a missing number as text: it is not equal to itself."""
     if what == "structure":
         return output.structure
     held: Sequence[Any] = output.texts if what == "text" else output.numbers
@@ -69,7 +69,7 @@ def _get_event_value(output: Output, what: str, place: int) -> Any:
 
 
 def constants(dataset: Sequence[Output], neighbour: Sequence[Output]) -> Iterator[OutputEvent]:
-    """Yield what is the same in all outputs on one dataset and in none on the other."""
+    """Yield the values that are the same in all outputs on one dataset and in none on the other."""
     for favours, own, others in (
         ("dataset", dataset, neighbour),
         ("neighbour", neighbour, dataset),

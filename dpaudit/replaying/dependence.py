@@ -80,7 +80,7 @@ def look_again(
     known: tuple[tuple[SideRuns, SideRuns], tuple[Laws, Laws]],
     first: int,
 ) -> DependenceCheck:
-    """Return what is left after more runs, with noise of every size.
+    """Return the dependence that remains after more runs, with noise of every size.
 
     Parameters
     ----------

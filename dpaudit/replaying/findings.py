@@ -138,7 +138,7 @@ def collect_findings(
     sides: tuple[SideRuns, SideRuns],
     asked: ReplayRequest,
 ) -> Compared:
-    """Return what the runs on two datasets show about a claim."""
+    """Return the evidence of the runs on two datasets about a claim."""
     read = (laws_of(sides[0]), laws_of(sides[1]))
     # Before anything is accused: a law that ordinary noise shows may break where noise is far out.
     laws = select_confirmed_laws(read, function, data, asked.claimed, asked.seed + 1)
@@ -250,7 +250,7 @@ def _by_counting(
     asked: ReplayRequest,
     laws: tuple[Laws, Laws],
 ) -> Iterator[CallFinding]:
-    """Yield what is constant on one dataset in real runs and never seen on the other."""
+    """Yield values that are constant on one dataset in real runs and never seen on the other."""
     runs = count_needed_runs(asked.epsilon, asked.delta, asked.alpha)
     for seen in _worth_counting(sides, asked, laws):
         if asked.copies:
@@ -369,7 +369,7 @@ def _structure_moves(sides: tuple[SideRuns, SideRuns]) -> bool:
 def _count_guided_events(
     function: Function, data: tuple[Any, Any], asked: ReplayRequest
 ) -> Iterator[CallFinding]:
-    """Yield what counts of the events say that the movements point at."""
+    """Yield the findings of counts of the events to which the movements point."""
     seed = 9_000_000 + asked.seed
     chosen = find_guided_event(function, data, asked.delta, GUIDED, seed, asked.alpha)
     if chosen is None or chosen[1].epsilon <= asked.epsilon:

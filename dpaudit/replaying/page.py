@@ -85,7 +85,7 @@ def _format_optional_number(value: float | None) -> str:
 
 
 def format_replay_summary(found: Replay) -> Iterator[str]:
-    """Yield what was claimed and looked at, line by line."""
+    """Yield the claim and the subjects of the replay, line by line."""
     yield f"Claimed: epsilon = {found.epsilon:g}, delta = {found.delta:g}; {found.relation}."
     if (a_unit := found.a_unit) is not None:
         far = f"{a_unit.apart:.6g} apart ({a_unit.distance})"
@@ -104,7 +104,7 @@ def format_replay_summary(found: Replay) -> Iterator[str]:
 
 
 def _of_no_other(found: Replay) -> Iterator[str]:
-    """Yield what *not refuted* leaves open, and the most that the runs can show."""
+    """Yield the questions that *not refuted* leaves open, and the most that the runs can show."""
     if found.verdict != "not refuted":
         return
     pairs = "one pair" if found.pairs == 1 else f"{found.pairs} pairs"
@@ -138,7 +138,7 @@ _LEAST_EXCESS = 2.0
 
 
 def _format_spending_lines(found: Replay) -> Iterator[str]:
-    """Yield what all noisy values spend together, or why that is unknown, and how much is spare."""
+    """Yield the total that all noisy values spend, or why it is unknown, and the spare part."""
     spending = found.spending
     if spending.epsilon is not None:
         yield (

@@ -119,7 +119,7 @@ def _make_replay_part(
 
 
 def _make_unknown_part(reason: Reason) -> PrimitiveGroup:
-    """Return what is about no single call as a part that nobody knows."""
+    """Return findings about no single call, as a part that nobody knows."""
     return PrimitiveGroup(
         name="the rest of the run",
         kind=reason.why,

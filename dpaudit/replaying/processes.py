@@ -258,7 +258,7 @@ def _is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def constant_of(seen: OutputEvent | None) -> list[Any] | None:
-    """Return what names a constant, and tells its value apart from others."""
+    """Return the name of a constant, and a key that tells its value apart from others."""
     return (
         None
         if seen is None
@@ -296,7 +296,7 @@ def _is_constant_held(
 
 
 def in_processes(task: Callable[[Unit], list[bool]], limits: Limits, seed: int) -> list[bool]:
-    """Return what holds in all of several fresh processes."""
+    """Return the facts that hold in all of several fresh processes."""
     return [all(one) for one in zip(*_run_in_fresh_processes(task, limits, seed), strict=True)]
 
 
@@ -315,7 +315,7 @@ def find_unmoved_parts(
 def _run_in_fresh_processes(
     task: Callable[[Unit], ResultT], limits: Limits, seed: int, processes: int = _PROCESSES
 ) -> list[ResultT]:
-    """Return what each of several fresh processes returns."""
+    """Return the results of several fresh processes."""
     units = plan_units(processes, 1, stream(seed, "processes"))
     with Crew(limits) as crew:
         hands = [[unit] for unit in units]
@@ -347,7 +347,7 @@ def compute_answer_digests(
 def answers_of(
     task: Callable[[Unit], list[list[list[str]]]], limits: Limits, seed: int
 ) -> list[ProcessRepetition]:
-    """Return what counts read in several fresh processes: whether it comes back, and is kept."""
+    """Return the counts of several fresh processes: whether a value comes back, and is kept."""
     found = _run_in_fresh_processes(task, limits, seed)
     return [_compare_process_answers(one) for one in zip(*found, strict=True)]
 

@@ -143,7 +143,7 @@ def _load_replayed_code(code: bytes | str) -> Any:
 
 
 def run_replay(task: Task) -> str:
-    """Return what replays of a function show, as JSON."""
+    """Return the findings of replays of a function, as JSON."""
     with redirect_stdout(sys.stderr):
         return json.dumps(_replay_pairs(task))
 
@@ -261,7 +261,7 @@ def check_constants_here(task: Task, constants: list[list[Any]], seed: int) -> l
 
 
 def answers_elsewhere(task: Task, reads: list[list[Any]], seed: int) -> list[list[list[str]]]:
-    """Return what each count reads in some calls of this process, on both datasets."""
+    """Return the counts in some calls of this process, on both datasets."""
     with redirect_stdout(sys.stderr):
         function = load_task(task, seed).function
         dataset, neighbour, _ = task.pairs[0]
@@ -269,7 +269,7 @@ def answers_elsewhere(task: Task, reads: list[list[Any]], seed: int) -> list[lis
 
 
 def values_after_others(task: Task, reads: list[list[Any]], seed: int) -> list[list[Any]]:
-    """Return what outputs with common noise are in some places, after calls of this process."""
+    """Return outputs with common noise in some places, after calls of this process."""
     with redirect_stdout(sys.stderr):
         function = load_task(task, seed).function
         dataset, neighbour, _ = task.pairs[0]
@@ -277,7 +277,7 @@ def values_after_others(task: Task, reads: list[list[Any]], seed: int) -> list[l
 
 
 def _convert_evidence(one: Any, found: Compared) -> dict[str, Any] | None:
-    """Return what a verifier looks at again: places and draws, no value of an output."""
+    """Return the evidence that a verifier checks again: places and draws, no value of an output."""
     if one.seen is not None:
         return {
             "counted": {"what": one.seen.what, "favours": one.seen.favours, "place": one.seen.place}

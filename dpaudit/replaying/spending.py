@@ -87,7 +87,7 @@ def measure_spending(
     seed: int,
     hidden_state: bool,
 ) -> tuple[list[CallMovement], Spending]:
-    """Return what moved and what that spends; where there is a number, after more runs.
+    """Return the movements and their total; if there is a number, after more runs.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def spending_of(
     claimed: tuple[float, float],
     hidden_state: bool = False,
 ) -> Spending:
-    """Return what all noisy values spend at the claimed delta, or why that is unknown.
+    """Return the total of all noisy values at the claimed delta, or why it is unknown.
 
     Parameters
     ----------

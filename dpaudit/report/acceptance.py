@@ -36,7 +36,7 @@ class Acceptance(ReportPart):
 
 
 def format_acceptance(acceptance: Acceptance) -> str:
-    """Return what has become of an accepted refutation, in a sentence or two.
+    """Return the state of an accepted refutation, in a sentence or two.
 
     Examples
     --------
@@ -78,7 +78,7 @@ at least 3.81 now. It is refuted again.
 
 
 def format_unmatched_entry(entry: str) -> str:
-    """Return what there is to say of an entry of a baseline that no audit is about."""
+    """Return the note on a baseline's entry without an audit."""
     return f"No audit of this command is the accepted {entry}: delete its entry if it is gone."
 
 

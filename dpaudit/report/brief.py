@@ -34,7 +34,7 @@ def render_brief(entries: ReportEntries) -> str:
 
 
 def _format_leak_reason(entry: ReportEntry) -> str:
-    """Return what leaked, and what a baseline says of it."""
+    """Return the leak, and the baseline's entry for it."""
     known = "" if entry.acceptance is None else f" {format_acceptance(entry.acceptance)}"
     return f"{entry.headline}{known}"
 

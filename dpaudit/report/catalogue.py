@@ -66,7 +66,7 @@ class Catalogue:
 
     @classmethod
     def installed(cls) -> Catalogue:
-        """Return what the installed claims and papers say; they are not judged."""
+        """Return the catalogue of the installed claims and papers; nothing judges them."""
         titles = {name: card.title for name, card in CLAIMS.all().items()}
         return cls(titles=titles, entries=entries_of_claims(PAPERS.all().values()))
 

@@ -155,7 +155,7 @@ def entries_of(
     audits: Sequence[tuple[str, Result | None, str | None, SourceLine | None]],
     root: Path,
 ) -> ReportEntries:
-    """Return what a report says of audits: of each its name, result, failure and place."""
+    """Return the entries of a report for audits: the name, result, failure and place of each."""
     sure = None
     if report.confidence is not None and report.budget:
         sure = f"All of it together at {format_percent(report.confidence)} confidence."
@@ -174,7 +174,7 @@ def entries_of(
 
 
 def missing(name: str, failure: str | None, place: SourceLine | None = None) -> ReportEntry:
-    """Return what there is to say of an audit that gave no result."""
+    """Return the entry of an audit that gave no result."""
     said = one_line(failure or "gave no result")
     return ReportEntry(
         name=one_line(name), outcome="missing", headline=said, text=said, place=place
@@ -182,7 +182,7 @@ def missing(name: str, failure: str | None, place: SourceLine | None = None) -> 
 
 
 def of_result(result: Result, place: SourceLine | None = None) -> ReportEntry:
-    """Return what there is to say of a result."""
+    """Return the entry of a result."""
     first, reason = _format_entry_headline(result), one_line(result.reason)
     rest = reason.replace(first, "").replace("  ", " ").strip()
     return ReportEntry(

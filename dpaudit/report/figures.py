@@ -182,7 +182,7 @@ def _is_number(value: float | None) -> bool:
 def _draw_certified_bar(
     axes: Axes, height: float, ends: tuple[float, float], claimed: float | None
 ) -> None:
-    """Draw what is certified: thick, but for the part that only may exceed the claim."""
+    """Draw the certified bar: thick, but for the part that only may exceed the claim."""
     start, end = ends
     split = end if claimed is None or not start < claimed < end else claimed
     look: dict[str, Any] = {"color": INK, "solid_capstyle": "butt", "zorder": 3}
@@ -360,7 +360,7 @@ def _set_horizontal_scale(axes: Axes, ratios: Sequence[float]) -> float:
 
 
 def _format_result_names(results: Sequence[Result], width: int = 30) -> list[str]:
-    """Return what stands beside the rows: of one claim's variants, their own names."""
+    """Return the names beside the rows: of one claim's variants, their own names."""
     one_claim = len({result.claim for result in results}) == 1
     names = []
     for index, result in enumerate(results, start=1):

@@ -135,7 +135,7 @@ def format_percent(value: float) -> str:
 
 
 def share_of(part: float, whole: float) -> str:
-    """Return what ``part`` is of ``whole``, both at least 0: a percentage, rounded down.
+    """Return ``part`` as a percentage of ``whole``, both at least 0, rounded down.
 
     What is less than all of it is not shown as all, and what is more than nothing not as nothing.
 
@@ -184,7 +184,7 @@ def setting(value: Any) -> str:
 
 
 def format_taken(taken: Taken) -> str:
-    """Return what was taken from a store, in words.
+    """Return the amount taken from a store, in words.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def format_result_label(result: Result) -> str:
 
 
 def label_of(claim: str, variant: str | None) -> str:
-    """Return what an audit is called by its claim and its variant, on one line.
+    """Return the label of an audit by its claim and its variant, on one line.
 
     Examples
     --------

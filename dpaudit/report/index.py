@@ -222,7 +222,7 @@ def _format_other_claims(count: int, counts: Mapping[str, int]) -> str:
 
 
 def format_plain_finding(result: Result) -> str:
-    """Return what was found, as one sentence for people.
+    """Return the result as one sentence for people.
 
     A bound on epsilon says how sure an attacker who started with even odds is after some output.
     """
@@ -281,7 +281,7 @@ def _format_missing_audits(there: int, missing: Mapping[str, MissingAudit]) -> s
 
 
 def _compute_script_hash(script: str) -> str:
-    """Return what the page's policy calls its only script."""
+    """Return the hash of the page's only script, for its policy."""
     # The policy of the page allows the script of this hash alone, so that no text in a report
     # can run as one.
     return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")

@@ -84,7 +84,7 @@ def _add_test_case(suite: ElementTree.Element, entry: ReportEntry) -> None:
 
 
 def _get_junit_kind(entry: ReportEntry) -> str | None:
-    """Return what an outcome is in JUnit's words; one that is accepted fails nothing."""
+    """Return the kind of an outcome in JUnit's words; one that is accepted fails nothing."""
     return None if entry.is_accepted else _KINDS.get(entry.outcome)
 
 

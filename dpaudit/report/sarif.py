@@ -153,7 +153,7 @@ _STATES = {"accepted": "unchanged", "expired": "unchanged", "worse": "updated", 
 
 
 def _make_baseline_fields(entry: ReportEntry, acceptance: Acceptance) -> dict[str, Any]:
-    """Return what a baseline says: how it moved, and that it is accepted, which hides it."""
+    """Return the baseline's fields: the change, and the acceptance, which hides the finding."""
     stated = {"baselineState": _STATES.get(acceptance.state, "updated")}
     if not entry.is_accepted:
         return stated
@@ -181,7 +181,7 @@ def _make_sarif_location(place: SourceLine, root: Path) -> dict[str, Any]:
 
 
 def _compute_fingerprint(rule: str, entry: ReportEntry) -> str:
-    """Return what stays the same of a finding while lines above it move."""
+    """Return a fingerprint that a finding keeps while lines above it move."""
     # The fingerprint is made of the outcome's rule and not of the kind of fault: a finding
     # stays the same one when a later version recognises its kind.
     about = f"{rule}\n{entry.name}".encode("utf-8", "backslashreplace")

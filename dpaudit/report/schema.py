@@ -357,7 +357,7 @@ class Result(ReportPart):
         return self._certificate
 
     def keep(self, certificate: Certificate | None, *, holds_records: bool) -> Self:
-        """Keep what `save` writes beside the report, and whether only the user may read it."""
+        """Record the files to `save` beside the report, and whether only the user may read them."""
         self._certificate, self._holds_records = certificate, holds_records
         return self
 

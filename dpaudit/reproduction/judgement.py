@@ -156,7 +156,7 @@ def _list_tried_settings_of(
 def judge_all_settings(
     settings: Sequence[Setting], judge: Callable[[Setting], Findings], progress: Progress
 ) -> list[tuple[Setting, Findings]]:
-    """Return what ``judge`` finds at every setting.
+    """Return the findings of ``judge`` at every setting.
 
     Examples
     --------

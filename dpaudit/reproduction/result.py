@@ -134,7 +134,7 @@ def _format_figure_list(path: Path, reproduction: Reproduction) -> str:
 
 
 def _merge_figure_runs(reproduction: Reproduction) -> list[FigureRun]:
-    """Return what came of each statement; one that was judged in several panels is one."""
+    """Return the run of each statement; one that was judged in several panels is one."""
     by_name = dict[str, list[StatementJudgement]]()
     for judgement in reproduction.judgements:
         by_name.setdefault(judgement.name, []).append(judgement)

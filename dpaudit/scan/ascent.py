@@ -102,7 +102,7 @@ class PairGlimpses:
         return dataset, []
 
     def of(self, first: Any, neighbour: Any) -> PairSignal:
-        """Return what is seen of a dataset and a neighbour."""
+        """Return the evidence about a dataset and a neighbour."""
         self.runs += 1
         if first is None or self.is_over or not self.allows(neighbour):
             return NOTHING
@@ -123,7 +123,7 @@ class PairGlimpses:
 
 
 def _classify_glimpse(moved: float) -> Kind:
-    """Return what a glimpse shows: other calls, a value that no noise reaches, or a movement."""
+    """Return the kind of a glimpse: other calls, a value that no noise reaches, or a movement."""
     return "structure" if moved >= CHANGED else "raw" if moved >= UNSEEN else "movement"
 
 
@@ -131,7 +131,7 @@ class _Within(Hunt):
     """A search that stays within what the card's data hold where no bounds are stated."""
 
     def judge(self, place: UnitPair) -> PairSignal:
-        """Return what a pair shows; one beyond the data shows nothing."""
+        """Return the evidence of a pair; one beyond the data shows nothing."""
         if self.space.is_beyond(place):
             return NOTHING
         return super().judge(place)
@@ -170,7 +170,7 @@ class Ascent:
         return self.subject.parameters[self.setting]
 
     def climbed(self) -> Iterator[Climbed]:
-        """Yield what searches find, of every relation."""
+        """Yield the pairs that searches find, of every relation."""
         datasets = self._datasets()
         if not datasets or self.calls < _LEAST:
             return

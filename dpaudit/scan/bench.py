@@ -43,7 +43,7 @@ class Installed:
     code: Path
 
     def run(self, text: str, seconds: float) -> str | None:
-        r"""Return what a script prints there, run in an empty folder; None if it fails.
+        r"""Return the text that a script prints there, run in an empty folder; None if it fails.
 
         Examples
         --------

@@ -133,7 +133,7 @@ def certify_claim(
     seed: int,
     until: float = math.inf,
 ) -> Certified:
-    """Return what fresh outputs certify of a claim on a pair.
+    """Return the bound that fresh outputs certify for a claim on a pair.
 
     Parameters
     ----------

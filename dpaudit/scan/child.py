@@ -93,7 +93,7 @@ def about(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list[A
 
 
 def moved(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list[Any]:
-    """Return what runs with the same noise show of each of ``neighbours``.
+    """Return the evidence of runs with the same noise about each of ``neighbours``.
 
     How far what noise is added to moved, in scales of the noise, and which epsilon the mechanisms
     declare whose value moved. ``task`` is that of `sampled`, with ``freezing``, the folder of
@@ -202,7 +202,7 @@ _watches: list[Any] = []
 
 
 def _watch_of(task: dict[str, Any]) -> Any:
-    """Return what watches this process, from the first time on that it is asked for."""
+    """Return the watch on this process, which begins with the first request for it."""
     if not _watches:
         own = {_MODULE, *_import_names(task["distribution"])}
         made = _module_of("watching", task["watching"], "watch").Watch(own)
@@ -323,7 +323,7 @@ class _Call:
         return _said({"outputs": [_with(encoded(one), said) for one in found]}, said, trials)
 
     def observed(self, data: Any) -> Any:
-        """Return what one call did: its output or its error, and its warnings if there are any."""
+        """Return the outcome of one call: its output or its error, and its warnings."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -433,7 +433,7 @@ def _of_array(value: Any, deep: int) -> Any:
 
 
 def _of_large_array(value: Any, deep: int) -> Any:
-    """Return what tells large arrays apart: their kind, their first entries and a checksum."""
+    """Return a key that tells large arrays apart: kind, first entries and a checksum."""
     flat = value.reshape(-1)
     # The bytes of an array of objects are their addresses, which differ in every process.
     told = flat.astype(str) if value.dtype.kind == "O" else flat
@@ -447,7 +447,7 @@ def _of_large_array(value: Any, deep: int) -> Any:
 
 
 def _of_large(value: Any, kind: str, deep: int) -> Any:
-    """Return what tells large containers apart, as of arrays."""
+    """Return a key that tells large containers apart, as of arrays."""
     items: Any = value.items() if isinstance(value, Mapping) else value
     if isinstance(value, (set, frozenset)):
         items = sorted(value, key=repr)

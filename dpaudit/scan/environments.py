@@ -68,7 +68,7 @@ class VersionEnvironment:
         return Crew(limits, self.command)
 
     def described(self) -> PackageEnvironment:
-        """Return what is installed there, for a report.
+        """Return the installed packages there, for a report.
 
         Raises
         ------

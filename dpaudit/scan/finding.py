@@ -38,7 +38,7 @@ class ClaimedGuarantee(ReportPart):
 
 
 def make_claimed_guarantee(claim: PackageClaim, parameters: Mapping[str, Any]) -> ClaimedGuarantee:
-    """Return what a claim of a card says at a setting."""
+    """Return the guarantee of a card's claim at a setting."""
     words, numbers = "", dict[str, float]()
     match claim.guarantee(parameters):
         case kinds.PureDP(at_epsilon=epsilon):

@@ -146,7 +146,7 @@ class FloatingScan:
         self._began, self._left = time.monotonic(), count_floating_hypotheses(self.subject)
 
     def run(self) -> FloatingRan:
-        """Return what came of it; a failure of the package is said and ends nothing else."""
+        """Return the outcome; a failure of the package is reported and ends nothing else."""
         ran = FloatingRan()
         if not self.subject.additive:
             return ran
@@ -213,7 +213,7 @@ class FloatingScan:
         claimed: Guarantee,
         seed: int,
     ) -> tuple[SubjectCandidate, Certified]:
-        """Return what was certified, each output by a call of its own if calls are no outcome."""
+        """Return the certified bounds, each output by a call of its own if calls are no outcome."""
         alpha = self.alpha / 2
         try:
             return self._by_corner_of(mechanism, corner, candidates, claimed, seed, alpha)
@@ -354,7 +354,7 @@ def certify_number_bits(
     alpha: float,
     seed: int,
 ) -> Certified:
-    """Return what fresh outputs certify of the bits of a subject's numbers.
+    """Return the bounds that fresh outputs certify for the bits of a subject's numbers.
 
     Formal guarantee: distinguisher, event and the claim's point are chosen on outputs that are
     drawn apart from those that count it, so that ``lower`` exceeds the pair's epsilon at
@@ -433,7 +433,7 @@ def _make_score_event(
 
 
 def checks_of(subject: Subject, ran: FloatingRan) -> Iterator[FloatingCheck]:
-    """Yield what came of each corner, relation and claim, over all settings."""
+    """Yield the check of each corner, relation and claim, over all settings."""
     for corner in CORNERS:
         for relation in subject.relations:
             for claim in subject.claims:

@@ -132,7 +132,7 @@ class Foreign:
         return join_observations(_agreeing([one for found in batches for one in found]))
 
     def in_turn(self, datasets: Sequence[Any], trials: int, rng: Generator) -> tuple[Any, Any]:
-        """Return what `sample` does of two datasets, whose calls are mixed in a random order.
+        """Return the outputs of `sample` on two datasets, whose calls are mixed in a random order.
 
         Each process makes as many calls on either, so that no state of it, and no hour, is one
         dataset's. Raises as `observations` does.
@@ -173,7 +173,7 @@ class Foreign:
     def watched(
         self, datasets: Sequence[Any], seed: SeedSequence, ahead: int, patience: float
     ) -> tuple[list[Touch], list[Any]]:
-        """Return what import and a few calls touch in a new interpreter, and what these return.
+        """Return the state that import and a few calls touch in a new interpreter, and answers.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class Foreign:
             yield from self.layout.tokens(observation)
 
     def task(self, dataset: Any) -> dict[str, Any]:
-        """Return what its environment is told: which function of which file, and on what."""
+        """Return the task for its environment: the function, its file, and its data."""
         return {
             "file": self.file,
             "function": self.function,

@@ -55,7 +55,7 @@ def write_scan(result: ScanResult, folder: Path, known: PackageNotes | None = No
 
 
 def publish_scan(result: ScanResult, gallery: Path, today: date | None = None) -> Path:
-    """Write what is public of a scan into a gallery, and the index; return the release's page.
+    """Write the public part of a scan into a gallery, and the index; return the release's page.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class Glimpse(NamedTuple):
 
 
 def frozen_noise(mechanism: Foreign, candidates: Sequence[SubjectCandidate]) -> list[Glimpse]:
-    """Return what a run with frozen noise shows of each pair.
+    """Return the evidence of a run with frozen noise about each pair.
 
     It runs in the mechanism's own processes, which replace primitives meanwhile: what draws outputs
     has others.

@@ -49,7 +49,7 @@ class Ran:
 
 
 def remarks_of(ran: Sequence[Ran]) -> dict[str, Any]:
-    """Return what is to be said of subjects beside their verdicts, as the document has it."""
+    """Return the remarks on subjects beside their verdicts, as the document has them."""
     return {
         "unreached": [f"{one.subject.name}: {note}" for one in ran for note in one.unreached],
         "notes": [f"{one.subject.name}: {note}" for one in ran for note in one.notes],

@@ -66,7 +66,7 @@ def _ask_python_version(command: str) -> str:
 
 
 def _read_command_output(command: list[str]) -> str:
-    """Return what a command prints, nothing if it does not run."""
+    """Return the output of a command, nothing if it does not run."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
     except (OSError, subprocess.SubprocessError):

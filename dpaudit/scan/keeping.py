@@ -1,4 +1,4 @@
-"""Whether what seems to refute is the law of an output, or something that is kept beside the call.
+"""Whether the law of an output seems to refute, or state that is kept beside the call.
 
 Code that keeps its answers, such as a cache by dataset or noise that the first call draws, gives
 outputs of one process that are no independent ones. What seems to refute is therefore looked at in
@@ -110,7 +110,7 @@ class RefutationLook:
         return False
 
     def _outside(self, seen: Sequence[Seen]) -> str:
-        """Return what may hold noise of parts that never varied on a side; nothing if none does."""
+        """Return possible sources of noise for parts that never varied on a side."""
         steady = _steady([one.parts for one in seen])
         if not any(map(len, steady)):
             return ""

@@ -95,7 +95,7 @@ class PackageNotes(ReportPart):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Return what a file states; a file that is missing states nothing.
+        """Return the statements of a file; a missing file states nothing.
 
         Raises
         ------

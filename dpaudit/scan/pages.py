@@ -110,7 +110,7 @@ def render_filled_template(template: str, *, html: bool, **values: Any) -> str:
 
 
 def format_scan_outcome(scan: PublishedScan) -> str:
-    """Return what was found, in one sentence: of what is withheld the number alone."""
+    """Return the outcome in one sentence: of withheld findings only the number."""
     where = f"{format_integer(len(scan.subjects))} subjects"
     told = format_finding_count(len(scan.findings), scan.withheld).capitalize()
     return f"{told}{format_undecided_subjects(scan.without_verdict)}. Looked at: {where}."

@@ -153,7 +153,7 @@ def value_of(text: str) -> Any:
 
 
 def answer_order(function: Callable[..., Any], order: dict[str, Any]) -> dict[str, Any]:
-    """Return what an order asks for: the parts of outputs on each of its datasets."""
+    """Return the answer to an order: the parts of outputs on each of its datasets."""
     given = value_of(order["parameters"])
     sides = [
         draw_output_parts(function, given, value_of(text), order["runs"], order["seconds"])

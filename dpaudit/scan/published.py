@@ -76,7 +76,7 @@ def make_full_publication(result: ScanResult, known: PackageNotes) -> PublishedS
 def make_public_publication(
     result: ScanResult, known: PackageNotes, today: date | None = None
 ) -> PublishedScan:
-    """Return what of a scan is public.
+    """Return the public part of a scan.
 
     Parameters
     ----------

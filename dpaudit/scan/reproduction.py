@@ -330,7 +330,7 @@ def _round_dataset(value: Any, digits: int, low: float, high: float) -> Any:
 
 
 def _rounder_setting(claim: PackageClaim) -> _Smaller:
-    """Return what rounds the numbers of a setting that its claim follows, and no others.
+    """Return the rounder of a setting's numbers on which its claim depends, and of no others.
 
     Another sensitivity, scale or bound may be none for which the claim is made.
     """

@@ -103,7 +103,7 @@ class ScanBudget:
 
     @property
     def limits(self) -> Limits:
-        """Return what a call may take."""
+        """Return the limits of a call."""
         return Limits(timeout=self.timeout, memory=self.memory)
 
 
@@ -241,7 +241,7 @@ class _Scan:
         return max(1, sum(map(count_hypotheses, self.subjects)) + floating)
 
     def all(self) -> list[Ran]:
-        """Return what came of every subject, in the card's order."""
+        """Return the outcome of every subject, in the card's order."""
         self.progress.start(f"scanning {self.package.name}", len(self.subjects))
         until = time.monotonic() + self.budget.seconds
         lock, left = threading.Lock(), itertools.count(len(self.subjects), -1)

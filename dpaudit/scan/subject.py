@@ -105,7 +105,7 @@ class SubjectScan:
         self._moved: dict[int, float] = {}
 
     def run(self) -> Ran:
-        """Return what came of the subject; a failure of its own is said and ends nothing else."""
+        """Return the outcome of the subject; its own failure is reported and ends nothing else."""
         try:
             with self._by(self.until), convert_unforeseen_errors():
                 self._run()
@@ -248,7 +248,7 @@ class SubjectScan:
         return [replace(one.candidate, group=groups + n) for n, one in enumerate(best.values())]
 
     def _searched(self) -> Iterator[Climbed]:
-        """Yield what searches find of every setting, each in its share of the time."""
+        """Yield the findings of searches in every setting, each in its share of the time."""
         if self.guide is None or self.aside is None:
             return
         count = len(self._mechanisms) * len(self.subject.relations)
@@ -309,7 +309,7 @@ class SubjectScan:
     # What certifies
 
     def _certify(self, weighed: Sequence[Weighed]) -> None:
-        """Certify what looks worst of each hypothesis, as far as it is worth it."""
+        """Certify the worst candidate of each hypothesis, as far as it is worth it."""
         best = dict[tuple[Any, ...], Weighed]()
         for one in weighed:
             key = (*_get_candidate_order(one), id(one.claim))
@@ -420,7 +420,7 @@ def _get_candidate_order(one: tuple[Any, ...]) -> tuple[int, str, int]:
 
 
 def _worth_certifying(weighed: Iterable[Weighed]) -> list[Weighed]:
-    """Return what speaks against a claim, and the worst of each relation and claim anyway.
+    """Return the evidence against a claim, and the worst of each relation and claim anyway.
 
     The worst of each family, relation and claim come before further settings, and relations that
     are claimed before others: where time is short, it goes to what is found only there.

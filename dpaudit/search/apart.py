@@ -166,7 +166,7 @@ class HuntApart:
         return max(_LEAST, min(self.shows.most, self.shows.runs + int(seconds / max(pace, 1e-9))))
 
     def result(self) -> Search:
-        """Return what is found: of made pairs, and of others near the best."""
+        """Return the findings: from made pairs, and from others near the best."""
         known, most = set[UnitPair](), int(_MADE * self.shows.most)
         for place in self._places():
             if self.shows.runs >= most:

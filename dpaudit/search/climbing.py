@@ -79,7 +79,7 @@ def _generate_climbing_steps(
 def _generate_kept_neighbours(
     space: PairSpace, unit: Unit, new: Unit | None
 ) -> Iterator[Unit | None]:
-    """Yield what the neighbour had, where it still differs as the relation allows."""
+    """Yield the neighbour's own values, if it still differs as the relation allows."""
     return space.replacements(unit, () if new is None else (new,))
 
 

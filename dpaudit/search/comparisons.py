@@ -82,7 +82,7 @@ class ComparisonLog:
             self.is_certain = False  # it went on after such an answer
 
     def size(self, run: Run, output: Output, other: Run) -> tuple[float, float] | None:
-        """Return what `comparison_size` does, for code that stops as it was seen to."""
+        """Return the result of `comparison_size`, for code that stops as it was seen to."""
         for one in (run, other):
             self.note(one)
         return comparison_size(run, output, other, self.end if self.is_certain else None)

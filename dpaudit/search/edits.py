@@ -48,7 +48,7 @@ def domain_around(
     bounds: Bounds | None = None,
     missing: bool = False,
 ) -> Domain:
-    """Return what datasets may be beside one: under add-remove one record more or fewer.
+    """Return the domain around a dataset: under add-remove one record more or fewer.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def of_new(space: PairSpace, rng: Generator) -> Iterator[Edit]:
 
 
 def _format_replaced_part(space: PairSpace) -> str:
-    """Return what of a record is replaced, if not all of it."""
+    """Return the replaced part of a record, if it is not all of it."""
     parts = {"replace-label": "the label of ", "replace-cell": "a cell of "}
     return parts.get(space.relation.name, "")
 

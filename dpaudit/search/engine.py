@@ -141,7 +141,7 @@ def search_pairs(
 
 
 def key_of(value: Any) -> Any:
-    """Return what tells values apart: they themselves, unless records hold what has no hash."""
+    """Return keys that tell values apart: the values themselves, unless records have no hash."""
     try:
         hash(value)
     except TypeError:
@@ -162,11 +162,11 @@ class Sight(Protocol):
         ...
 
     def first(self, dataset: Any) -> Any:
-        """Return what is seen of a dataset."""
+        """Return the observation of a dataset."""
         ...
 
     def of(self, first: Any, neighbour: Any) -> PairSignal:
-        """Return what is seen of a dataset and a neighbour."""
+        """Return the evidence about a dataset and a neighbour."""
         ...
 
     def look_for_invariants(self, dataset: Any, share: float) -> None:
@@ -204,7 +204,7 @@ class Hunt:
         return max(_LEAST, min(self.shows.most, self.shows.runs + int(seconds / max(pace, 1e-9))))
 
     def judge(self, place: UnitPair) -> PairSignal:
-        """Return what a pair shows: nothing, if it cannot be made or is not of the domain."""
+        """Return the evidence of a pair: none if it cannot be made or is not of the domain."""
         key = key_of(place)
         if key not in self.seen and not self.space.allows(place):
             return NOTHING
@@ -232,7 +232,7 @@ class Hunt:
         return self.shows.of(self.first[known], neighbour)
 
     def result(self) -> Search:
-        """Return what is found: of made pairs, and by ascent from the best."""
+        """Return the findings: from made pairs, and by ascent from the best."""
         self._begin()
         made = int((_MADE if self.shows.most >= _FEW else _MADE_OF_FEW) * self.shows.most)
         edited = [self._remember_edits(each(self.space, self.rng)) for each in (of_old, of_new)]

@@ -91,7 +91,7 @@ def outputs_for(parts: int, most: int) -> int:
 
 
 def invariants_of(paths: Sequence[str], outputs: Array) -> Invariants | None:
-    """Return what is the same in all outputs of one dataset though its parts are not.
+    """Return the invariants of one dataset's outputs whose parts vary.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def _find_common_step(numbers: Array) -> float:
 
 
 def _common_divisor(one: float, other: float, unsure: float) -> float:
-    """Return what two numbers are multiples of, up to what is unsure of them."""
+    """Return a common divisor of two numbers, up to their uncertainty."""
     while other > unsure:
         rest = abs(one - other * round(one / other))
         one, other = other, rest

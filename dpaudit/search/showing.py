@@ -119,7 +119,7 @@ class Showing:
         return recorder.call_recorded(self.call, dataset, given, primitives.generator())
 
     def first(self, dataset: Any) -> First:
-        """Return what runs with two noises show of a dataset."""
+        """Return the observation of a dataset by runs with two noises."""
         run, other = (self.run(dataset, noise) for noise in (self.noise, _NOISES[1]))
         self.comparisons.note(other)
         one, then = _flatten_run_output(run), _flatten_run_output(other)
@@ -202,7 +202,7 @@ class Showing:
         return _BEYOND["invariant"] * (1 + apart) if apart else 0.0
 
     def of(self, first: First, neighbour: Any) -> PairSignal:
-        """Return what runs show of a dataset and a neighbour."""
+        """Return the evidence of runs about a dataset and a neighbour."""
         there = self.run(neighbour)
         if not self.raises and (first.run.error or there.error):
             return NOTHING

@@ -53,7 +53,7 @@ def reduce_to_fewest(
 
 
 def _without_a_part(kept: list[int], parts: int) -> Iterator[list[int]]:
-    """Yield what is kept without each of so many parts of it."""
+    """Yield the rest without each of so many parts of it."""
     size = -(-len(kept) // parts)
     for start in range(0, len(kept), size):
         yield kept[:start] + kept[start + size :]

@@ -141,7 +141,7 @@ class PairSpace:
         return tuple(n for n in every if name != "replace-cell" or n != labels)
 
     def replacements(self, unit: Unit, others: Sequence[Unit]) -> Iterator[Unit | None]:
-        """Yield what a neighbour may have in place of a unit: of others, as the relation allows."""
+        """Yield a neighbour's possible units in place of one: of others, as the relation allows."""
         if self.removes:
             # A user without records: the numbers of the others stay.
             yield () if self.relation.name == "add-remove-user" else None

@@ -109,7 +109,7 @@ def audit(
     alphas: tuple[float, float],
     seed: int,
 ) -> BlackBoxResult:
-    """Return what the most promising of the attacks certifies from outputs alone.
+    """Return the bound of the most promising attack from outputs alone.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ class Spoiled:
     result: float = 1.0
 
     def __call__(self, audits: int, alpha: float, rng: Generator) -> Array:
-        """Return what the spoiled estimator certifies."""
+        """Return the bounds of the spoiled estimator."""
         return self.result * self.run(audits, self.errors * alpha, rng)
 
 

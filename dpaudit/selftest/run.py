@@ -403,7 +403,7 @@ def _test_estimator_case(case: Case, control: bool, size: Size, seed: int) -> Te
 
 
 def _certify_case_audits(case: Case, audits: int, alpha: float, seed: int) -> Array:
-    """Return what so many audits certify; parts of them are kept, each of half a second's work."""
+    """Return the bounds of so many audits; parts of them are kept, each of half a second's work."""
     size = math.ceil(_TOGETHER * min(case.share, _MOST_TOGETHER))
     parts = plan_units(audits, size, stream(seed, case.estimator, case.law))
     return np.concatenate(

@@ -72,7 +72,7 @@ def _draw_truth_shares(axes: Axes, result: SelfTest) -> None:
 
 
 def _draw_endless_bar(axes: Axes, place: int, one: KnownAnswerAudit) -> None:
-    """Draw what has no share of the truth: the certified number is written."""
+    """Draw a bar that has no share of the truth: the certified number is written."""
     axes.barh(
         place, _LARGEST, height=0.6, color="white", edgecolor=_ENDLESS, hatch="////", linewidth=0.5
     )
@@ -249,7 +249,7 @@ def has_published(result: SelfTest) -> bool:
 
 
 def answer_columns(result: SelfTest) -> tuple[str, ...]:
-    """Return what known answers are told in; another tool's column only if it has a number."""
+    """Return the columns of known answers; another tool's only if it has a number."""
     kept = has_published(result)
     return tuple(name for name in _ANSWER_COLUMNS if kept or name != PUBLISHED)
 
@@ -374,7 +374,7 @@ def format_selftest_outcome(result: SelfTest) -> str:
 
 
 def format_selftest_sentences(result: SelfTest) -> tuple[str, ...]:
-    """Return what happened, how it was judged, and what the columns mean."""
+    """Return the outcome, its judgement, and the meaning of the columns."""
     misses = result.misses
     seen = f" Here {misses.misses} of {misses.audits} are." if misses else ""
     published = (

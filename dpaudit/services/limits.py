@@ -89,7 +89,7 @@ class JournalToken:
         weakref.finalize(self, Journal(self.name).leave)
 
     def __reduce__(self) -> tuple[Callable[[str], JournalToken], tuple[str]]:
-        """Return what another process gets, whose end is not the end of the journal."""
+        """Return a token for another process, whose end is not the end of the journal."""
         # The file is made before its name is handed on, or two processes could each make a
         # folder of their own.
         _ = Journal(self.name).path
@@ -162,7 +162,7 @@ class Journal:
 
     @contextmanager
     def _page(self) -> Iterator[_Page]:
-        """Yield what the file holds, which nobody else has meanwhile, and write it back."""
+        """Yield the content of the file, which nobody else has meanwhile, and write it back."""
         # Without O_NOFOLLOW somebody who can write to the folder could have another file of the
         # user's overwritten.
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -168,7 +168,7 @@ class Service(Outside):
         return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what other processes get: the fields alone."""
+        """Return the fields for other processes, and nothing else."""
         return _make_service_from_values, (
             {one.name: getattr(self, one.name) for one in fields(self)},
         )
@@ -325,7 +325,7 @@ def _is_like_json(body: str) -> bool:
 
 
 def _require_address(url: str, *, filled: bool = False) -> None:
-    """Refuse what is no address of a service, or holds a password."""
+    """Refuse an address that is none of a service, or holds a password."""
     if not filled and url.startswith("{dataset}"):
         return
     given = VerbatimText("an address") if filled else url

@@ -50,7 +50,7 @@ class TemplateValues:
     fresh: str
 
     def of(self, word: str) -> Any:
-        """Return what a word stands for."""
+        """Return the value of a word."""
         if word.startswith("env:"):
             return get_environment_variable(word.removeprefix("env:"))
         return {"data": self.data, "dataset": self.data, "seed": self.seed, "fresh": self.fresh}[
@@ -105,7 +105,7 @@ def _generate_template_texts(value: Any) -> Iterator[str]:
 
 
 def require_known(name: str, text: str) -> None:
-    """Refuse what looks like a word of a template, and is none.
+    """Refuse text that looks like a word of a template, and is none.
 
     Examples
     --------

@@ -124,7 +124,7 @@ def make_sheet(
 def _format_void_reasons(
     subjects: Sequence[SheetSubject], signer: Signer, digest: str | None
 ) -> Iterator[str]:
-    """Yield what makes the sheet void already."""
+    """Yield the reasons that make the sheet void already."""
     if signer.until is not None and signer.on > signer.until:
         yield f"VOID: it was valid until {signer.until}."
     stated = {one.sha256 for one in subjects if one.sha256 is not None}
@@ -135,7 +135,7 @@ def _format_void_reasons(
 
 
 def _format_sheet_headline(subjects: Sequence[SheetSubject]) -> Iterator[str]:
-    """Yield what each result comes to, the gravest first, and what gave no result."""
+    """Yield each result, the gravest first, and the audits without a result."""
     if len(subjects) == 1:
         yield describe_result(subjects[0])
     else:

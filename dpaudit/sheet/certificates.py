@@ -121,7 +121,7 @@ def assign_certificates(
 def check_stated(
     stated: ReportStatement, found: Document | CertificateCheck, reader: Reader
 ) -> CertificateCheck:
-    """Return what becomes of the certificate of a result.
+    """Return the check of a result's certificate.
 
     One that states another number that was drawn, another claim or other code than the report
     fails, whatever it is worth by itself.
@@ -134,7 +134,7 @@ def check_stated(
 
 
 def check_document(document: Document, reader: Reader) -> CertificateCheck:
-    """Return what becomes of one certificate."""
+    """Return the check of one certificate."""
     # Nothing that a certificate names is imported, so that only a reader who names the code can
     # check it.
     if document.kind in _OF_CODE and reader.mechanism is None:
@@ -192,7 +192,7 @@ def _are_close(value: float, lower: float) -> bool:
 
 
 def _find_report_disagreements(document: Document, stated: ReportStatement) -> Iterable[str]:
-    """Yield what a certificate states otherwise than its report."""
+    """Yield the statements of a certificate that differ from its report."""
     value = document.quantities.get("value")
     if stated.lower is not None and value is not None and stated.lower > value * _NO_MORE:
         yield f"it states {value:.6g}, and the report {stated.lower:.6g}"
@@ -217,7 +217,7 @@ def _numbers_in(claim: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _find_proof_differences(document: Document, program: ProofSubject) -> Iterable[str]:
-    """Yield what the certificate of a proof is about, and its report is not."""
+    """Yield the subjects of a proof's certificate that its report does not have."""
     code, universe = document.instance.get("mechanism"), document.instance.get("universe")
     reference = code.get("reference") if isinstance(code, Mapping) else None
     if reference is not None and _last_name(str(reference)) != _last_name(program.function):
@@ -234,7 +234,7 @@ def _last_name(reference: str) -> str:
 
 
 def _get_claimed_numbers(document: Document) -> Any:
-    """Return what a certificate says is claimed: of counts its parameters, else of its instance."""
+    """Return the claim in a certificate: of counts its parameters, else of its instance."""
     if document.kind in _OF_COUNTS:
         return {name: document.parameters.get(name) for name in ("epsilon", "delta")}
     return document.instance.get("claimed", document.instance.get("claim"))

@@ -10,7 +10,7 @@ from dpaudit.verdicts import Verdict
 
 
 def describe_result(one: SheetSubject) -> str:
-    """Return what one result comes to, and what its certificate is worth."""
+    """Return the line of one result, with the state of its certificate."""
     return _LINES[one.verdict](one)
 
 
@@ -60,7 +60,7 @@ _LINES: dict[Verdict | None, Callable[[SheetSubject], str]] = {
 
 
 def format_certificate_state(one: SheetSubject) -> str:
-    """Return what the certificate is worth."""
+    """Return the state of the certificate."""
     checked = one.certificate
     match checked.state:
         case "verified":

@@ -214,7 +214,7 @@ def _of_result(
 
 
 def _make_stated_result(result: Result) -> ReportStatement:
-    """Return what the certificate of a refutation has to state as well."""
+    """Return the statements that the certificate of a refutation has to repeat."""
     point = {"epsilon": result.claimed.epsilon, "delta": result.claimed.delta}
     files = _files_of_outputs(result)
     return ReportStatement(
@@ -300,7 +300,7 @@ def _as_replayed(
     most: float | None,
     reader: Reader,
 ) -> CertificateCheck:
-    """Return what becomes of the certificate of a replay that proves at least ``most``."""
+    """Return the check of a replay's certificate that proves at least ``most``."""
     if isinstance(beside, CertificateCheck) or not beside:
         return beside if isinstance(beside, CertificateCheck) else NO_CERTIFICATE
     stated = ReportStatement(claim=beside[0].claim, lower=None, claimed=claimed, relation=relation)
@@ -426,7 +426,7 @@ def _get_finite_point(claim: Mapping[str, Any]) -> tuple[float, float] | None:
 
 
 def _at_most(epsilon: float, delta: float) -> str:
-    """Return what is proved; epsilon and delta are rounded up, so that both stay true.
+    """Return the proved guarantee; epsilon and delta are rounded up, so that both stay true.
 
     Examples
     --------

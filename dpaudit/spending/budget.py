@@ -360,7 +360,7 @@ class Budget:
         about: str | None = None,
         **parameters: Any,
     ) -> Charge:
-        """Say what a torn line was, of which that cannot be read; None says that it was nothing.
+        """State the charge of a torn line that cannot be read; None states that it was nothing.
 
         Its writer was kept from finishing it and reported no success. If it released nothing, as it
         should, nothing was spent.

@@ -179,7 +179,7 @@ class BrokenChain(DataError):
 
 
 def read_chain(content: bytes, name: str) -> Chain:
-    """Return what a file holds, every line checked against the one before.
+    """Return the content of a file, every line checked against the one before.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def _digest_of(line: bytes) -> str:
 
 
 def _read_line(line: bytes, previous: str, name: str, place: int) -> dict[str, Any]:
-    """Return what a whole line holds, its digest and its link checked and taken off."""
+    """Return the content of a whole line, without its digest and its link, which are checked."""
     body = (line[:-_END] + b"}").decode("utf-8", "replace")
     try:
         document = json.loads(body)
@@ -310,7 +310,7 @@ def _check_place(entry: ChainEntry, number: int, torn: Torn, name: str, place: i
 
 
 def _salvage_torn_entry(piece: bytes) -> ChainEntry | None:
-    """Return what a torn line charges, or None if that cannot be read."""
+    """Return the charge of a torn line, or None if that cannot be read."""
     price, mark, _ = piece.partition(_AFTER_PRICE)
     if not mark:
         return None

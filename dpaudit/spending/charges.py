@@ -1,4 +1,4 @@
-"""From what a user calls a release to what is charged for it, and back from the lines of a file."""
+"""Charges: from the user's name for a release to its cost, and back from the lines of a file."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _with_scale(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def target_of(release: str | Event, samples: str | None, given: Mapping[str, Any]) -> AccountTarget:
-    """Return what is released, by name, by a file of releases, or as an event.
+    """Return the release, by its name, by a file of releases, or as an event.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def tables_of(target: AccountTarget) -> tuple[dict[str, Any], ...]:
 
 
 def state_at(target: AccountTarget, delta: float | None) -> ReleaseGuarantee | None:
-    """Return what the accountants prove of a release at a delta, as which it is charged."""
+    """Return the proved guarantee of a release at a delta, as which it is charged."""
     if delta is None:
         return None
     check.require_delta("at_delta", delta)
@@ -192,7 +192,7 @@ def _compute_event_price(event: Event, orders: tuple[float, ...]) -> Price:
 
 
 def totals_of(chain: Chain) -> dict[str | None, ReleaseTotal]:
-    """Return what each group is charged, and under None who is in no group that is named."""
+    """Return the total of each group, and under None that of records in no named group."""
     named = sorted({group for entry in chain.charged for group in entry.groups})
     return {group: _sum_group_charges(chain, group) for group in (None, *named)}
 

@@ -221,7 +221,7 @@ _MOST_POINTS = 200  # of a history
 def _build_spending_history(
     chain: Chain, totals: Mapping[str | None, ReleaseTotal]
 ) -> tuple[PointDocument, ...]:
-    """Return what was spent of the nearest limit by the group that spent most, step by step."""
+    """Return the history of the nearest limit in the group that spent most, step by step."""
     terms, entries = chain.header.terms, chain.charged
     if terms.is_planned:
         return ()  # each step asks accountants
@@ -244,7 +244,7 @@ def _no_event() -> Event:
 def _find_spending_remarks(
     chain: Chain, totals: Mapping[str | None, ReleaseTotal], path: Path
 ) -> Iterator[Remark]:
-    """Name what a reader has to know beside the numbers."""
+    """Name the facts that a reader has to know beside the numbers."""
     times = [chain.header.charged_at, *(one.charged_at for one in chain.entries)]
     if any(later < earlier for earlier, later in itertools.pairwise(times)):
         yield "clock-behind"

@@ -34,7 +34,7 @@ class HeldFile:
     descriptor: int
 
     def read(self) -> Chain:
-        """Return what it holds, checked."""
+        """Return the content, checked."""
         content = bytearray()
         try:
             while part := os.pread(self.descriptor, 1 << 20, len(content)):

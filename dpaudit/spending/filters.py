@@ -159,7 +159,7 @@ def fix_terms(
     own_delta: float | None = None,
     orders: Sequence[float] | None = None,
 ) -> Terms:
-    """Return what a budget fixes before the first release.
+    """Return the terms that a budget fixes before the first release.
 
     Parameters
     ----------

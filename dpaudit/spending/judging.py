@@ -79,7 +79,7 @@ class Nearest:
 
 
 def judge_charge(chain: Chain, entry: ChainEntry) -> Charge:
-    """Return what a line comes to on top of a chain."""
+    """Return the charge of a line on top of a chain."""
     terms, totals = chain.header.terms, totals_of(chain)
 
     def keeps_with(count: int) -> bool:
@@ -158,7 +158,7 @@ def _without_number(terms: Terms, limit: Limit, totals: Mapping[str | None, Rele
 
 
 def _get_reserved_deltas(terms: Terms, limit: Limit) -> str:
-    """Return what a budget keeps for deltas of releases, and which budget would keep more."""
+    """Return the part that a budget keeps for deltas of releases, and a budget that keeps more."""
     if limit.epsilon is None:
         return f"a budget in {currency_of(limit)} has none: one of --epsilon and --delta has"
     if limit.delta == 0:

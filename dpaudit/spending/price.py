@@ -103,7 +103,7 @@ def price_event(event: Event, orders: tuple[float, ...] = ()) -> Price:
 
 
 def add_prices(terms: Iterable[tuple[int, Price]], orders: int) -> Price:
-    """Return what so many of each cost together.
+    """Return the joint price of so many of each.
 
     Parameters
     ----------

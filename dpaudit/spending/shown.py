@@ -51,7 +51,7 @@ def name_method(method: FilterMethod) -> str:
 
 
 def name_release(entry: ChainEntry) -> str:
-    """Return what a line releases: kinds and parameters."""
+    """Return the release of a line: kinds and parameters."""
     if not entry.release:
         return "nothing"
     tables = [
@@ -99,7 +99,7 @@ def spent_sentence(one: LimitDocument) -> str:
 
 
 def meaning_of(found: SpendDocument) -> Iterator[str]:
-    """Yield what the numbers say, sentence by sentence."""
+    """Yield the meaning of the numbers, sentence by sentence."""
     if found.is_kept and found.filter != "planned":
         named = " and ".join(name_limit(one.limit) for one in found.limits)
         yield (
@@ -132,7 +132,7 @@ def count_text(more: More) -> str:
 
 
 def charge_lines(found: Charge, what: str) -> Iterator[str]:
-    """Yield what became of a release, or would."""
+    """Yield the outcome of a release's charge, actual or possible."""
     spent = format_significant(found.spent, DIGITS, ROUND_CEILING)
     size = format_significant(found.size, DIGITS)
     who = f" to {', '.join(map(one_line, found.entry.groups))}" if found.entry.groups else ""
@@ -146,7 +146,7 @@ def charge_lines(found: Charge, what: str) -> Iterator[str]:
 
 
 def charge_text(found: Charge) -> str:
-    """Return what became of a release as JSON."""
+    """Return the outcome of a release's charge as JSON."""
     document = {
         "fits": found.fits,
         "currency": found.currency,
@@ -232,7 +232,7 @@ def write_shown(found: SpendDocument, folder: Path) -> Path:
 
 
 def _make_spending_panel(found: SpendDocument) -> Panel:
-    """Return what was spent, release by release, below the limit."""
+    """Return the spending, release by release, below the limit."""
     limit = max(found.limits, key=lambda one: part_spent(one.spent, one.limit.size)).limit
     points = [(0, 0.0), *((one.number, one.spent) for one in found.history)]
     steps = [(later[0], earlier[1]) for earlier, later in itertools.pairwise(points)]

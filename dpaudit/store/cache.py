@@ -38,7 +38,7 @@ def usual_path() -> Path | None:
 
 
 def remove_stale_audits(store: Store) -> None:
-    """Forget what ended, what is old, and the oldest of what is too much."""
+    """Delete audits that ended, that are old, and the oldest ones beyond the limit."""
     over = iso_before(days=_DAYS), iso_before(hours=_HOURS)
     with store.together():
         # Moments are text of one form in UTC, which compares as time does.

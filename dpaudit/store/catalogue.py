@@ -157,7 +157,7 @@ def _generate_kept_arrays(value: Any) -> Iterator[Any]:
 
 
 def export_audit_table(store: Store, audit: int, path: Path) -> int:
-    """Write what is kept of an audit as a table, Parquet or CSV by the name; return the rows.
+    """Write the kept part of an audit as a table, Parquet or CSV by the name; return the rows.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def _split_rows_into_chunks(rows: Iterator[RowT]) -> Iterator[list[RowT]]:
 
 @contextmanager
 def _open_export_table(path: Path) -> Iterator[Callable[[Any], None]]:
-    """Yield what adds rows to a new file."""
+    """Yield a function that adds rows to a new file."""
     try:
         if path.suffix == ".csv":
             with path.open("w", newline="") as file:
@@ -263,7 +263,7 @@ class Merged:
 
 
 def merge_stores(into: Store, others: Sequence[Store]) -> Merged:
-    """Add what other stores hold; return how much was new, and which decisions were others.
+    """Add the content of other stores; return how much was new, and which decisions differed.
 
     Audits are the same if their identity is, and what two stores have of one is the same: where it
     is not, as where a store was changed or a generator was not the seed's alone, nothing tells

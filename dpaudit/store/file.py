@@ -263,7 +263,7 @@ def _compute_block_digest(body: bytes) -> bytes:
 
 
 def decode_block(data: bytes, path: Path | None = None) -> Any:
-    """Return what `encode_block` was given, and a store has in a file.
+    """Return the value that `encode_block` packed, from a store's file.
 
     Raises
     ------

@@ -137,7 +137,7 @@ class _ValueWalk:
         self._open: dict[int, int] = {}
 
     def reads(self) -> Reads:
-        """Return what the code that was met reads."""
+        """Return the reads of the code so far."""
         counted = [read for _, read in self._collect_functions()]
         files = find_user_sources({name for read in counted for name in read.imports}).files
         self.files.update(map(str, files.values()))
@@ -167,7 +167,7 @@ class _ValueWalk:
         return _hash_parts("all", *parts)
 
     def _late(self, function: FunctionType, read: Reads) -> list[Any]:
-        """Return what code finds in modules that it imports while it runs."""
+        """Return the values that code finds in modules that it imports while it runs."""
         names, found = sorted(names_in(function.__code__)), list[Any]()
         modules = dict[int, Mapping[str, Any]]()
         for module in import_late_modules(read.imports):
@@ -300,7 +300,7 @@ class _ValueWalk:
             self._vouched = before
 
     def _globals(self, value: FunctionType, by_name: bool) -> list[Any]:
-        """Return what the code of a function names, also in the user's modules that it names."""
+        """Return the globals of a function's code, also in the user's modules that it names."""
         names = sorted(names_in(value.__code__))
         modules: dict[int, Mapping[str, Any]] = {}
         found = self._in_namespace(value.__globals__, names, modules)
@@ -312,7 +312,7 @@ class _ValueWalk:
     def _in_namespace(
         self, namespace: Mapping[str, Any], names: Sequence[str], seen: dict[int, Mapping[str, Any]]
     ) -> list[Any]:
-        """Return what a module has of these names, and what modules among it have."""
+        """Return the values of these names in a module, and those of modules among them."""
         found: list[Any] = []
         for name in names:
             if name in namespace:
@@ -328,7 +328,7 @@ class _ValueWalk:
     def _of_module(
         self, module: ModuleType, names: Sequence[str], seen: dict[int, Mapping[str, Any]]
     ) -> list[Any]:
-        """Return what a module has of these names: one of the user's, or a library."""
+        """Return the values of these names in a module of the user's, or in a library."""
         if id(module) in seen:
             return []
         seen[id(module)] = inner = self._of_users(module)
@@ -425,7 +425,7 @@ class _ValueWalk:
         return _hash_parts("answers", inner, *sorted(map(self.of, generate_cached_answers(value))))
 
     def _environment(self, value: Any) -> bytes:
-        """Return what stands for the environment: the variables that are read of it count."""
+        """Return the part of the environment that counts: the variables that code reads."""
         return _hash_parts("environment")
 
     def _reduced(self, value: Any) -> bytes:

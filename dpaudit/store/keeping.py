@@ -154,7 +154,7 @@ def where_stored() -> Storing | None:
 
 @contextmanager
 def keep_audit(name: str, *known_by: Any) -> Iterator[RunLedger]:
-    """Keep what is drawn in the block, as an audit that is known by a name and these values.
+    """Keep the draws of the block, as an audit that is known by a name and these values.
 
     Where nothing is stored, nothing identifies the values, or their code reads what nobody can look
     at beforehand, nothing is kept.
@@ -265,7 +265,7 @@ class KeptAudit(RunLedger):
     def fact(
         self, name: str, compute: Callable[[], FactT], about: Any = None, *, measures: bool = False
     ) -> FactT:
-        """Return what was decided under a name about something, or decide and keep it."""
+        """Return the decision under a name about something, or make and keep it."""
         try:
             name = f"{MEASURED}{name}" if measures else name
             name = f"{name}: {self._about(about)}" if about is not None else name
@@ -291,7 +291,7 @@ class KeptAudit(RunLedger):
         return bool(self._decided(name))
 
     def _decided(self, name: str) -> list[Any]:
-        """Return what was decided under a name, in a list; an empty one if nothing was."""
+        """Return the decision under a name, in a list; an empty one if there is none."""
         try:
             return [decode_block(data, self.where.path) for (data,) in self.read(_DECIDED, name)]
         except StoreError as error:
@@ -301,7 +301,7 @@ class KeptAudit(RunLedger):
     def stage(
         self, task: Any, units: Sequence[Unit], name: str, *, measures: bool = False
     ) -> StoreStage | None:
-        """Return what is kept of a stage; None if nothing identifies its task."""
+        """Return the kept part of a stage; None if nothing identifies its task."""
         try:
             identity = identified(name, self._arguments(task), _describe_stage_units(units)).digest
         except Unidentified:
@@ -479,7 +479,7 @@ class StoreStage:
 
 
 def _describe_stage_units(units: Sequence[Unit]) -> tuple[Any, ...]:
-    """Return what makes the units of a stage what they are."""
+    """Return the identity of a stage's units."""
     trials = np.array([unit.trials for unit in units])
     which = np.array([unit.which for unit in units])
     seeds = [(unit.seed.entropy, unit.seed.spawn_key) for unit in units]

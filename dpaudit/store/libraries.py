@@ -86,7 +86,7 @@ def _is_of_own_class(kind: type) -> bool:
 
 
 def get_library_values(library: ModuleType, names: Iterable[str]) -> dict[str, Any]:
-    """Return what a library has of these names, as code would find it there.
+    """Return the values of these names in a library, as code would find them there.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def is_library_value_inspected(value: Any, library: ModuleType) -> bool:
 
 
 def format_library_signature(value: Any) -> str:
-    """Return what is told of a library's own function or class: which it is."""
+    """Return the signature of a library's own function or class."""
     own = [getattr(value, name, "") for name in ("__module__", "__qualname__", "__name__")]
     return repr([type(value).__module__, type(value).__qualname__, *map(str, own)])
 
@@ -250,7 +250,7 @@ def _find_changed_statements(
 
 
 def _find_single_statements(body: Iterable[ast.stmt]) -> dict[str, ast.AST]:
-    """Return what a body says once of its names."""
+    """Return the statements of a body that define its names once."""
     found, seen = dict[str, ast.AST](), list[str]()
     for node in body:
         match node:

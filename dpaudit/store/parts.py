@@ -22,7 +22,7 @@ _OF_DISPATCH = frozenset(vars(functools.singledispatch(lambda one: one)))
 
 
 def cells_of(function: FunctionType) -> list[Any]:
-    """Return what a function closes over."""
+    """Return the cells of a function's closure."""
     found = []
     for cell in function.__closure__ or ():
         try:
@@ -59,7 +59,7 @@ def functions_in(value: Any) -> list[Any]:
 
 
 def registrations_of(function: FunctionType) -> list[tuple[Any, Any]] | None:
-    """Return what a function of `functools.singledispatch` calls for each type; None for others.
+    """Return the functions of `functools.singledispatch` for each type; None for others.
 
     Attributes that somebody gave it are among them.
     """
@@ -104,7 +104,7 @@ def caches_of(kind: type) -> set[str]:
 
 
 def generate_cached_answers(function: Any) -> Iterator[Any]:
-    """Yield what a function that keeps its answers was asked, and what it answered."""
+    """Yield the questions to a function that keeps its answers, and the answers."""
     pairs: Iterable[tuple[Any, Any]]
     # CPython keeps answers of a bounded cache in a linked list of its own type, and those of an
     # unbounded one in a plain dictionary. The garbage collector alone reaches either.

@@ -55,7 +55,7 @@ class Reads(NamedTuple):
 
 
 def reads_of(function: FunctionType) -> Reads:
-    """Return what a function's own code reads.
+    """Return the reads of a function's own code.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def reads_of(function: FunctionType) -> Reads:
 
 
 def reads_in(path: Path, module: str) -> Reads:
-    """Return what all of the code of a file reads, that of its functions too."""
+    """Return the reads of all code of a file, that of its functions too."""
     try:
         tree = parse_source(path.read_bytes())
     except OSError:
@@ -114,7 +114,7 @@ def _variables_in(source: bytes, name: str) -> frozenset[str]:
 
 
 def join_reads(found: Iterable[Reads]) -> Reads:
-    """Return what several pieces of code read."""
+    """Return the joint reads of several pieces of code."""
     parts = list(found)
     sets = [frozenset().union(*one) for one in zip(*(one[1:] for one in parts), strict=True)]
     return Reads(any(one.by_name for one in parts), *sets)
@@ -157,7 +157,7 @@ class _FunctionReader:
         self._called = {id(one.func) for one in self.nodes if isinstance(one, ast.Call)}
 
     def _locals(self) -> dict[str, Any]:
-        """Return what local names stand for that are bound once."""
+        """Return the values of local names that are bound once."""
         if isinstance(self.node, ast.Module):  # its names are those of the scope
             return {}
         bound = [pair for node in self.nodes for pair in bound_by(node)]
@@ -172,7 +172,7 @@ class _FunctionReader:
         return found
 
     def found(self) -> Reads:
-        """Return what is read."""
+        """Return the reads."""
         for node in self.nodes:
             self._look_at(node)
         for node in self.nodes:
@@ -345,7 +345,7 @@ class _FunctionReader:
         return True
 
     def _unseen_of(self, name: str, node: ast.Call) -> str | None:
-        """Return what decides that nobody sees, of a call whose answer comes from elsewhere."""
+        """Return the unseen cause of a call's answer, if the answer comes from elsewhere."""
         root, last = name.partition(".")[0], name.rpartition(".")[2]
         system = root in ("os", "posix") and last.startswith(known.OF_SYSTEM)
         program = name.startswith(known.ASYNC_PROGRAMS) or root in known.PROGRAMS or system
@@ -456,7 +456,7 @@ def _generate_parameter_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _guess_code_reads(code: CodeType, scope: Mapping[str, Any], where: str) -> Reads:
-    """Return what code of which nobody has the source may read, by the names and texts in it."""
+    """Return the possible reads of code without source, by the names and texts in it."""
     names, texts = _find_code_names(code), _find_code_texts(code, scope)
     values = [scope.get(name, getattr(sys.modules["builtins"], name, None)) for name in names]
     homes = {str(one.__name__) for one in values if isinstance(one, ModuleType)}

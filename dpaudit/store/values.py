@@ -83,7 +83,7 @@ def split_module_pieces(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def constants(tree: ast.Module) -> dict[str, Any]:
-    """Return what the names of a module stand for, as far as that is read off its source."""
+    """Return the values of a module's names, as far as its source shows them."""
     found: dict[str, Any] = {}
     for node in tree.body:
         for name, value in bound_by(node):

@@ -152,7 +152,7 @@ np.ones(2)).as_table().features
     labels: Array
 
     def as_table(self) -> Table:
-        """Return what relations compare: every tuple a row, the columns of the others 0."""
+        """Return the table for relations: every tuple a row, the columns of the others 0."""
         sizes = tuple(len(table) for table in self.tables)
         widths = tuple(table.shape[1] for table in self.tables)
         stacked = np.zeros((sum(sizes), sum(widths)))

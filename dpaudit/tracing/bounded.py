@@ -391,7 +391,7 @@ _METHODS = frozenset(
 
 
 def as_spread(reading: BoundedReading, value: Any) -> Spread:
-    """Return what is known of a value: all, of one that is no bounded array."""
+    """Return the range of a value: everything, for one that is no bounded array."""
     if isinstance(value, BoundedArray):
         # A value that was kept from another run may have seen another history: nothing that is
         # known of it holds in this one.

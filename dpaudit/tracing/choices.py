@@ -90,7 +90,7 @@ class Choosing(Pending):
         return found if of_python is None else of_python(found)
 
     def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
-        """Return what becomes of every option: it is decided, unless it is scaled by a number."""
+        """Return the result for every option: it is decided, unless a number only scales it."""
         others = [one for one in inputs if one is not self]
         if any(isinstance(one, Pending) for one in others) or len(others) + 1 < len(inputs):
             return apply_decided(ufunc, inputs)
@@ -113,7 +113,7 @@ class Choosing(Pending):
         return Choosing(self._state, sources, options, chances)
 
     def _combine_one(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
-        """Return what becomes of a number of Python: each option goes the way that it would go."""
+        """Return the result for a number of Python: each option goes its own way."""
         assert self._of_python is not None
         numbers, apply = self._options.tolist(), _PLAINLY[ufunc] if operates_plainly() else ufunc
         if len(numbers) > _ONE_BY_ONE or any(np.ndim(one) for one in inputs if one is not self):
@@ -346,7 +346,7 @@ def other_noise(state: LawState, call: Call, location: Array, scale: Array) -> A
 def other_draw(
     state: LawState, call: Call, draw: Callable[[Generator], Any], given: dict[str, Any]
 ) -> Any:
-    """Return what a call of a primitive draws that has no location and scale."""
+    """Return the draw of a primitive that has no location and scale."""
     given = decide_pending_noise(dict(given))
     reader = _READERS.get(call.kind) if call.name.startswith("numpy.random") else None
     found = None if reader is None else reader(state, call, given)

@@ -36,7 +36,7 @@ class RunOutput:
 
     @classmethod
     def of(cls, value: Any, error: str | None) -> RunOutput:
-        """Return what a run returned or raised."""
+        """Return the value or the exception of a run."""
         if error is None and type(value) is np.ndarray and value.dtype == float:
             return cls((f"array{value.shape}",), value.ravel().copy())
         found = flatten_output(value, error)

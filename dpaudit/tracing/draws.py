@@ -168,7 +168,7 @@ class LawState(recorder.State):
         return noise.meet(location, of_numpy=False) if met else noise
 
     def form_other(self, call: Call, draw: Any, given: dict[str, Any]) -> Any:
-        """Return what another primitive draws: a choice, or a draw that both sides share."""
+        """Return the draw of another primitive: a choice, or a draw that both sides share."""
         self.formed.add(call.index)
         return other_draw(self, call, draw, given)
 

@@ -114,7 +114,7 @@ class Inverse(Pending):
         self._base, self._halves, self._values = base, halves, values
 
     def decide(self) -> Any:
-        """Return what the function is of the draws: both sides share them."""
+        """Return the function of the draws: both sides share them."""
         return self._values(self._base.plain())
 
     def noise(self) -> PendingNoise | None:

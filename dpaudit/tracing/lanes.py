@@ -153,7 +153,7 @@ class Lanes(NDArrayOperatorsMixin):
         return self._alike(function(self.values, **moved))
 
     def _each(self, function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Lanes:
-        """Return what a function gives in each lane, by itself."""
+        """Return the results of a function in each lane, by itself."""
         if any(isinstance(one, Unmet) for one in args) or "out" in options:
             raise self.refusal()
         found = [
@@ -233,7 +233,7 @@ def _call_lane_method(name: str, one: Any, *args: Any, **options: Any) -> Any:
 
 
 def lane_of(value: Any, at: int) -> Any:
-    """Return what one run has of a value: of lists, tuples and dictionaries."""
+    """Return one run's part of a value: of lists, tuples and dictionaries."""
     if isinstance(value, Lanes):
         one = value.values[at]
         return one if value.shape else one.item()

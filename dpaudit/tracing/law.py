@@ -345,7 +345,7 @@ class TracedLaw(Wraps):
         rng: Generator | None,
         *data: Any,
     ) -> Array:
-        """Return what many runs give together, or else each alone, in order."""
+        """Return the results of many runs together, or else of each alone, in order."""
         bits = None if rng is None else rng.bit_generator
         before = None if bits is None else bits.state
         with self._patch_primitives():

@@ -104,7 +104,7 @@ _ELSEWHERE = None, "noise is added in another order, or elsewhere, on the other 
 
 
 def trace_run(state: LawState, function: Function, data: Any) -> RunTrace:
-    """Return what a run on a dataset comes to, as a state decides its noisy values."""
+    """Return the end of a run on a dataset, as a state decides its noisy values."""
 
     def decide_noise(given: Any, rng: Any) -> Any:
         return decide_pending_noise(function(given, rng))

@@ -78,7 +78,7 @@ class Pending(Unmet):
         """Return some entries."""
 
     def plain(self) -> Any:
-        """Return what it is, which is decided if it was not."""
+        """Return the value, which is decided if it was not."""
         if self._value is None:
             self._state.note_look()
             self._value = self.decide()
@@ -249,7 +249,7 @@ def decide_pending_noise(value: Any) -> Any:
 
 
 def apply_plain(function: Any, args: Any, options: dict[str, Any]) -> Any:
-    """Return what a function gives whose arguments are decided."""
+    """Return the result of a function whose arguments are decided."""
     given = decide_pending_noise(tuple(args))
     if of_python := _of_python(given):
         return of_python(*given)

@@ -216,7 +216,7 @@ def select_spread_entries(value: Spread, pick: Callable[[Array], Array], sample:
 
 
 def _rows_taken(value: Spread, pick: Callable[[Array], Array], found: Spread) -> Spread:
-    """Return what was taken with the rows in which it may differ, by where entries come from."""
+    """Return the taken entries with the rows in which they may differ, by their origin."""
     numbers = np.arange(value.shape[0]).reshape(-1, *[1] * (value.sample.ndim - 1))
     origin = np.asarray(pick(np.broadcast_to(numbers, value.shape)))
     origin = origin.reshape(found.shape[0], -1)

@@ -74,7 +74,7 @@ class NoiseLaw(Protocol):
         ...
 
     def uniforms(self, value: Array, own: Any, rng: Generator) -> Array:
-        """Return what is uniform on (0, 1), and independent, if the value has this law."""
+        """Return numbers that are uniform on (0, 1), and independent, if the value has this law."""
         ...
 
 
@@ -186,7 +186,7 @@ class LocatedLaw:
         return value, loss, tilt * loss
 
     def uniforms(self, value: Array, own: Located, rng: Generator) -> Array:
-        """Return what is uniform on (0, 1) if the value has this law, shape as the value."""
+        """Return numbers uniform on (0, 1) if the value has this law, of the same shape."""
         return self.distribution((value - own.centre) / own.scale)
 
     def enclosed_loss(self, value: Array, own: Located, other: Located) -> Real:
@@ -331,7 +331,7 @@ class MixedGaussian:
         return np.full(own.shape, np.linalg.svd(own.matrix, compute_uv=False)[-1])
 
     def uniforms(self, value: Array, own: Mixed, rng: Generator) -> Array:
-        """Return what is uniform on (0, 1), and independent, if the value has this law."""
+        """Return numbers that are uniform on (0, 1), and independent, if the value has this law."""
         return np.asarray(ndtr(self._noise(value, own)))
 
 

@@ -264,7 +264,7 @@ class Together:
 
 
 def outcome_of(value: Any, runs: int) -> RunOutput:
-    """Return what many lanes returned, numbers of shape ``(runs, m)``."""
+    """Return the outputs of many lanes, numbers of shape ``(runs, m)``."""
     whole = join_lanes(value)
     if isinstance(whole, Lanes) and whole.shape and whole.dtype == float:
         return RunOutput((f"array{whole.shape}",), whole.values.reshape(runs, -1).copy())

@@ -63,7 +63,7 @@ class Unmet(NDArrayOperatorsMixin):
 
     @abstractmethod
     def written(self, target: Any, found: Any) -> Any:
-        """Return what a noisy value was written into."""
+        """Return the array into which a noisy value was written."""
 
     def looked_at(self, *_: Any, **__: Any) -> Any:
         """Refuse whatever looks at the noise by itself."""

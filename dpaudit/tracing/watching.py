@@ -25,7 +25,7 @@ class Warned:
         self.keep()
 
     def keep(self) -> None:
-        """Note what it holds now."""
+        """Record the present content."""
         self._held = {name: vars(warnings)[name] for name in _HELD}
 
     def restore(self) -> None:
@@ -60,14 +60,14 @@ class WatchedCalls:
         return self.mechanism.calls.form
 
     def one(self, dataset: Any, rng: Generator) -> dict[str, Any]:
-        """Return what is observed of one call; of an exception, its kind and its words."""
+        """Return the observation of one call; of an exception, its kind and its words."""
         seen = self.mechanism.observe(dataset, rng)
         if isinstance(error := seen["output"], Exception):
             seen["output"] = {"raises": type(error).__name__, "says": str(error)}
         return seen
 
     def observations(self, dataset: Any, trials: int, rng: Generator) -> list[dict[str, Any]]:
-        """Return what is observed of so many calls."""
+        """Return the observations of so many calls."""
         with self.mechanism.calls.generators(rng):
             return [self.one(dataset, rng) for _ in range(trials)]
 

@@ -78,7 +78,7 @@ class Rechecked:
 
 
 def verify_canary_scores(document: Document, reader: Reader) -> Rechecked:
-    """Return what is recomputed, and what fails.
+    """Return the recomputed numbers, and the failures.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def _other_coins(stated: CanaryStatement) -> list[str]:
 
 
 def _other_plan(stated: CanaryStatement, reader: Reader) -> list[str]:
-    """Return what the reader says of guesses, and the file otherwise."""
+    """Return the differences between the reader's guesses and the file's."""
     # A plan is compared with its shares: the same guesses under shares that were fitted to the
     # scores would spend the error probability where it happened to help.
     if reader.guesses is None or _build_stated_plans(stated) == canaries.make_plans(
@@ -397,7 +397,7 @@ def _bound_right_guesses(game: list[tuple[float, bool]], size: int) -> tuple[int
 
 
 def _find_unfair_coins(table: CanaryTable, design: Design) -> tuple[str, ...]:
-    """Return what the rows say against coins as the design has them, as in the audit."""
+    """Return the evidence of the rows against coins of this design, as in the audit."""
     if design == "runs" and table.group is None:
         return ("design: the file of scores has no runs",)
     made = inclusion.check_inclusion(table.scores, table.included, table.groups, design)

@@ -17,7 +17,7 @@ def get_instance_part(document: Document, name: str) -> dict[str, Any]:
 
 
 def claim_of(document: Document, apart: float | None = None) -> tuple[float, float]:
-    """Return what the file claims of the pair, times how far apart that is, of a unit of distance.
+    """Return the file's claim on the pair: for a unit of distance, times the pair's distance.
 
     The distance is the reader's own: what the file says of it decides nothing.
     """

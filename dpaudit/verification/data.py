@@ -54,7 +54,7 @@ def is_made(document: Document) -> bool:
 
 
 def words_of_domain(document: Document, reader: Reader) -> str:
-    """Return what datasets may be, as the file states it of two that it holds; else nothing."""
+    """Return the file's statement on possible datasets, if it holds the two; else nothing."""
     made = _get_stated_pair(document).get("made")
     if not isinstance(made, Mapping) or reader.dataset is not None:
         return ""

@@ -142,7 +142,7 @@ def draw_afresh(document: Document, reader: Reader) -> FreshAudit:
 
 
 def judge_fresh_result(result: Result, settings: Settings, reader: Reader) -> FreshAudit:
-    """Return what an audit on fresh draws says."""
+    """Return the judgement of an audit on fresh draws."""
     from dpaudit.auditing.repeat.certificate_draws import quantities_of
     from dpaudit.report.formatting import format_surety
 

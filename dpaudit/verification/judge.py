@@ -179,7 +179,7 @@ def _at_confidence(document: Document, found: Rechecked) -> Verdict:
 
 
 def decide_digits(path: str, computed: Callable[[], Computed]) -> Computed:
-    """Return what a computation gives with the first digits that decide everything.
+    """Return the result of a computation with the first digits that decide everything.
 
     Raises
     ------
@@ -315,7 +315,7 @@ def _judge_replayed_code(document: Document, reader: Reader) -> Verdict:
 
 
 def _beside_bound(document: Document, ratio: float) -> list[str]:
-    """Return what a file states of a replay beside its bound and no run shows.
+    """Return the file's statements on a replay beside its bound that no run shows.
 
     Older files have a ratio, which is rounded down.
     """
@@ -328,7 +328,7 @@ def _beside_bound(document: Document, ratio: float) -> list[str]:
 
 
 def _name_of(mechanism: object) -> str:
-    """Return what the reader calls a mechanism."""
+    """Return the reader's name of a mechanism."""
     if isinstance(mechanism, str):
         return mechanism
     if isinstance(named := getattr(mechanism, "name", None), str):  # of a program or a service
@@ -337,7 +337,7 @@ def _name_of(mechanism: object) -> str:
 
 
 def _other_choices(claim: str, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what decides what counts, where it is the file's and not the claim's usual one."""
+    """Return the choices of what counts that are the file's and not the claim's usual ones."""
     from dpaudit.extension.parameters import other_choices
     from dpaudit.extension.registry import CLAIMS as INSTALLED
 
@@ -351,7 +351,7 @@ def _other_choices(claim: str, given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _of_settings(claim: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what the claim's verifier has to say of the settings of an audit, if anything."""
+    """Return the notes of the claim's verifier on the settings of an audit, if any."""
     said = _of_verifier(claim, "reservations")
     return tuple(said(settings)) if said else ()
 

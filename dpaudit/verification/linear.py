@@ -97,7 +97,7 @@ class ProgramReading:
             self._add_block(block, matrices)
 
     def coordinates(self, asked: Sequence[int]) -> Coordinates:
-        """Return what coordinates hold."""
+        """Return the values of coordinates."""
         needed = self._collect_needed_nodes(asked)
         rows = dict[int, Row]()
         for one in [*self.normals, *self.privates]:

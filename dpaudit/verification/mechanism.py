@@ -133,7 +133,7 @@ def distance_of(pair: Pair[Any], reader: Reader) -> float | None:
 
 
 def other_distance(document: Document, found: float | None) -> list[str]:
-    """Return what the file says otherwise of how far the datasets are apart."""
+    """Return the differences between the stated and the measured distance of the datasets."""
     stated = document.instance.get("apart")
     if stated == found or _agree(stated, found):
         return []
@@ -196,7 +196,7 @@ def _reading(reader: Reader) -> ObservationSettings:
 
 
 def _other_reading(document: Document, reader: Reader) -> list[str]:
-    """Return what the file looks at otherwise than the reader does."""
+    """Return the observations in which the file differs from the reader."""
     stated = _part(document, "reading")
     read = [reader.read] if isinstance(reader.read, str) else reader.read
     own = {

@@ -32,7 +32,7 @@ def list_broken_assumptions(outcome: Outcome) -> list[str]:
 
 
 def find_misstatements(document: Document, outcome: Outcome) -> list[str]:
-    """Return what the file states and the recomputation does not bear out."""
+    """Return the statements of the file that the recomputation contradicts."""
     failures = [
         f"{name}: the file does not state this assumption"
         for name in outcome.assumptions

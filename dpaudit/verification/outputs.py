@@ -73,7 +73,7 @@ def read_stated_counts(document: Document) -> list[Counts]:
 def recount_reader_outputs(
     document: Document, reader: Reader, rows: Sequence[Counts]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what the reader's files say against a certificate, and what is left to reserve."""
+    """Return the contradictions between the reader's files and a certificate, and reservations."""
     chosen = tuple(
         f"{name} = {shorten_repr(document.instance[name])} is the file's choice, and "
         f"{shorten_repr(usual[0])} is usual"

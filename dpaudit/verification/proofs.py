@@ -73,7 +73,7 @@ def _name_of(mechanism: object) -> str:
 def _compare_code(
     instance: Mapping[str, Any], reader: Reader
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what the reader's code does otherwise, and what only the file says."""
+    """Return the differences of the reader's code, and the statements of the file alone."""
     if reader.mechanism is None:
         return (), (_UNKNOWN,)
     found = trace_again(reader.mechanism, instance["universe"], reader)

@@ -73,7 +73,7 @@ class Judged:
 def replay_reader_mechanism(
     document: Document, reader: Reader, pair: Pair[Any], same: Any
 ) -> Judged:
-    """Return what fresh runs of the reader's mechanism say of a certificate.
+    """Return the judgement of fresh runs of the reader's mechanism on a certificate.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def replay_reader_mechanism(
 
 
 def _other_runs(reader: Reader) -> list[str]:
-    """Return what a reader says of calls that no replay heeds: it looks at every part."""
+    """Return the reader's choices of calls that no replay heeds: it observes every part."""
     said = {"observe": reader.observe, "ignore": reader.ignore, "fresh": reader.fresh}
     return [
         f"{name}: a replay looks at all parts of an output, and at nothing else: leave out --{name}"
@@ -146,7 +146,7 @@ def _run_reader_code(
     pair: Pair[Any],
     asked: Mapping[str, Any],
 ) -> Any:
-    """Return what a process of its own saw of the reader's code, and whether it is the file's."""
+    """Return runs of the reader's code in a process of its own, and whether it is the file's."""
     # The code runs in another process because it may patch modules, keep a state or end the
     # interpreter, none of which may reach the process that judges.
     seen = json.loads(run_task_elsewhere(task_of(reader, pair, asked), reader))
@@ -397,7 +397,7 @@ def _by_contrast(
     reader: Reader,
     pair: Pair[Any],
 ) -> Judged:
-    """Return what counts say of a difference in which the same noise cancels."""
+    """Return the judgement of counts on a difference in which the same noise cancels."""
     if len(event.conditions) != 2:
         raise document.refused("instance.evidence.event", "equal", "two numbers")
     (first, second), places = own[0], [one.place for one in event.conditions]
@@ -432,7 +432,7 @@ def _judge_event_counts(
     pair: Pair[Any],
     asked: Mapping[str, Any],
 ) -> Judged:
-    """Return what counts of an event say."""
+    """Return the judgement of an event's counts."""
     from dpaudit.estimation.joint import joint_lower_bound
     from dpaudit.report.formatting import as_certain
 

@@ -28,7 +28,7 @@ _UNKNOWN = "only the file says what code this is: --mechanism module:function co
 
 
 def compare_code(checking: Checking, reader: Reader) -> tuple[list[str], list[str]]:
-    """Return what the reader's code does otherwise, and what only the file says.
+    """Return the differences of the reader's code, and the statements of the file alone.
 
     Raises
     ------

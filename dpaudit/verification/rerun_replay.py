@@ -34,7 +34,7 @@ Function = Callable[[Any, Any], Any]
 
 
 def run_replay_task(task: Mapping[str, Any]) -> str:
-    """Return what the runs that a verifier asks for show, as JSON."""
+    """Return the evidence of the runs that a verifier asks for, as JSON."""
     if task.get("ahead"):
         Clocks(task["ahead"]).install()
     given, drawn, copied = task["code"], 0, False

@@ -141,7 +141,7 @@ class _RerunValues:
 
 
 def run_task_elsewhere(blob: bytes, reader: Reader, python: str | None = None) -> str:
-    """Return what a process of its own sees of the runs of a task; one of another interpreter."""
+    """Return the runs of a task in a process of its own; in one of another interpreter."""
     from dpaudit.execution.keeper import the_keeper
     from dpaudit.execution.pool import Crew
     from dpaudit.execution.processes import Limits

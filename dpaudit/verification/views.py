@@ -320,7 +320,7 @@ class Checking:
     # --- judging ---------------------------------------------------------------------------------
 
     def judged(self) -> CheckedViews:
-        """Return what all views come to with the digits of the moment.
+        """Return all views with the digits of the moment.
 
         Raises
         ------
@@ -370,7 +370,7 @@ class Checking:
 
 
 def _compute_change_effects(row: Row, leaves: Sequence[int], change: _Change) -> Iterator[fmpq]:
-    """Yield what the directions of a change do to a combination of rows."""
+    """Yield the effects of a change's directions on a combination of rows."""
     entries = [row.get(leaf, fmpq(0)) for leaf in leaves]
     if change.kind == "direction":
         yield sum((a * b for a, b in zip(entries, change.by, strict=True)), fmpq(0))

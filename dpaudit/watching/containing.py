@@ -1,4 +1,4 @@
-"""Whether what a module works out while it is imported stays in names of its own.
+"""Whether values that a module computes while it is imported stay in names of its own.
 
 An import can put what it read anywhere: on a module or a class of a library, among the builtins,
 into a registry, a cache, a default, a context variable. There are more such places than anybody
@@ -392,7 +392,7 @@ def _is_own(target: ast.expr, own: frozenset[str]) -> bool:
 
 
 def _targets(one: ast.stmt) -> Iterator[ast.expr]:
-    """Yield what a statement gives values; what is changed in place has to be a container."""
+    """Yield the targets of a statement; one that is changed in place has to be a container."""
     if isinstance(one, (ast.Assign, ast.Delete)):
         yield from one.targets
     elif isinstance(one, (ast.AnnAssign, ast.For, ast.AsyncFor)):

@@ -1,4 +1,4 @@
-"""Whether what was read while code was imported is nothing to it."""
+"""Whether a module's reads during its import are nothing to its later calls."""
 
 from __future__ import annotations
 

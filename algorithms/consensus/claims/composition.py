@@ -75,7 +75,7 @@ class CompositionInstance:
         return node_updates(self.algorithm, self.pair.dataset.node_sizes)
 
     def proof(self, delta: float) -> Proof:
-        """Return what is proved for the worst node at delta, tabulated if it is above 0."""
+        """Return the proof for the worst node at delta, tabulated if delta is above 0."""
         # At delta = 0 the bounds of the updates add up, without a table.
         if delta == 0:
             bounds = [sum(update.pure_bound() for update in node) for node in self.updates]
@@ -87,7 +87,7 @@ class CompositionInstance:
         return Proof(guarantee=_tabulate_event_guarantee(worst), source=_PROOF)
 
     def pair_proof(self, delta: float) -> Proof | None:
-        """Return what is proved for a record and its opposite; None for another pair."""
+        """Return the proof for a record and its opposite; None for another pair."""
         old, new = (
             one.signed_records[self.pair.index] for one in (self.pair.dataset, self.pair.neighbour)
         )
@@ -113,7 +113,7 @@ class CompositionInstance:
 
 @lru_cache(maxsize=8)
 def _tabulate_event_guarantee(event: Event) -> TabulatedDP:
-    """Return what is proved of an event; a table takes seconds, and audits ask for it again."""
+    """Return the proved guarantee of an event; its table takes seconds, and audits ask again."""
     return TabulatedDP(proved_guarantee(event))
 
 

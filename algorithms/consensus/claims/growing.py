@@ -132,7 +132,7 @@ class Stall:
 
 
 def bound_stalled_distance(run: GrowingPenaltyRun, batch: Batch) -> Stall:
-    """Return what the module docstring proves about a batch of instances.
+    """Return the distance that the module docstring proves, for a batch of instances.
 
     Examples
     --------

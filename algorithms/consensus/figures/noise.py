@@ -81,7 +81,7 @@ def bound_parameters(setting: ConsensusFigureSetting) -> dict[str, object]:
 
 
 def outside_note(setting: ConsensusFigureSetting) -> tuple[str, ...]:
-    """Return what a reader must know of P(T) where Theorem 4.1 does not apply."""
+    """Return the notes for a reader of P(T) where Theorem 4.1 does not apply."""
     if is_theorem41_applicable(setting):
         return ()
     return (
@@ -231,7 +231,7 @@ def _run_noisy_pairs(
 def _list_tried_settings(
     setting: ConsensusFigureSetting, judged: Sequence[StatementJudgement], request: FigureRequest
 ) -> list[dict[str, Any]]:
-    """Return what else is tried: one parameter at a time, fewer of them where runs take long."""
+    """Return the other settings to try: one parameter at a time, fewer if runs take long."""
     slow, fitting = request.full or setting.is_large, _list_fitting_weights(setting)
     if slow and all_held(judged):
         few = {"runs": min(setting.runs, _SLOW_RUNS)}

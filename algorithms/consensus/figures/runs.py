@@ -206,7 +206,7 @@ def figure1(request: FigureRequest) -> Reproduction:
 def _judge_other_settings(
     setting: ConsensusFigureSetting, progress: Progress
 ) -> list[tuple[Mapping[str, Any], Findings]]:
-    """Return what all of C, rho and T tried say; one run gives every T."""
+    """Return the judgement for all tried C, rho and T; one run gives every T."""
     # A shorter run is the beginning of a longer one without noise, so one run serves every T.
     longest = max(*_ITERATIONS, setting.iterations)
 

@@ -185,7 +185,7 @@ def _verify_growing_part(document: Document) -> Outcome:
 
 
 def _read_growing_run(document: Document) -> tuple[_Growing, Assumptions]:
-    """Return what the certificate states, and whether its network is connected."""
+    """Return the run that the certificate states, and whether its network is connected."""
     nodes, iterations = node_count(document), document.count("iterations")
     if iterations > _MOST_ITERATIONS:
         expected = f"at most {_MOST_ITERATIONS}"

@@ -261,7 +261,7 @@ def make_composed_gaussian_inequality(
 
 
 def compute_gaussian_attained(statement: Statement, setting: Composed, factor: float) -> Attained:
-    """Return what Gaussian mechanisms reach, also where one alone is not private enough."""
+    """Return the delta of Gaussian mechanisms, also where one alone is not private enough."""
     # Gaussian mechanisms have one law, so an empty pair stands for the instance.
     claim, nothing = (
         make_composed_gaussian_inequality(statement, setting, factor),
@@ -286,7 +286,7 @@ def most_revealing(
     *,
     seed: int,
 ) -> Attained:
-    """Return what the pair of laws reaches that a search finds, and the smallest one in words."""
+    """Return the delta of the pair of laws that a search finds, and the smallest one in words."""
     return searched(
         make_composed_laws_inequality(statement, setting, factor),
         partial(worst_laws, setting),

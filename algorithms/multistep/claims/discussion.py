@@ -109,7 +109,7 @@ def search_attained_rate(
     *,
     seed: int,
 ) -> Attained:
-    """Return what a search over losses and penalties attains."""
+    """Return the rate that a search over losses and penalties attains."""
 
     def ratio(found: StarBoundSides) -> Array:
         return np.asarray(found.value / (constant * over_t(star, found)))
@@ -175,7 +175,7 @@ def search_larger_risk(
     statement: Statement, star: StarSetting, few: int, factor: float, trials: int, rng: Generator,
     *, seed: int,
 ) -> Attained:  # fmt: skip
-    """Return what a search over losses and penalties attains."""
+    """Return the risk that a search over losses and penalties attains."""
     less = replace(star, inner_steps=few)
 
     def evaluate(batch: Batch) -> tuple[Batch, Array]:

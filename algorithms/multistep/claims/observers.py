@@ -59,7 +59,7 @@ class Observer:
 
 
 def of_averages(algorithm: MultiStepADMM, data: Dataset, node: int) -> tuple[float, str] | None:
-    """Return what averages leak of linear losses, exactly.
+    """Return the leakage of averages for linear losses, exactly.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def of_averages(algorithm: MultiStepADMM, data: Dataset, node: int) -> tuple[flo
 
 
 def of_last_models(algorithm: MultiStepADMM, data: Dataset, node: int) -> tuple[float, str] | None:
-    """Return what last models leak of smooth losses, by shifted interpolation.
+    """Return the leakage of last models for smooth losses, by shifted interpolation.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def of_last_models(algorithm: MultiStepADMM, data: Dataset, node: int) -> tuple[
 
 
 def of_final_models(algorithm: MultiStepADMM, data: Dataset, node: int) -> tuple[float, str] | None:
-    """Return what final models leak of linear losses, exactly.
+    """Return the leakage of final models for linear losses, exactly.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def make_observer_case(
 def _prove_observer_guarantee(
     observer: Observer, algorithm: MultiStepADMM, run: PrivacyCase
 ) -> Proof:
-    """Return what is proved at the node that leaks most."""
+    """Return the proof at the node that leaks most."""
     assert run.proved is not None
     nodes = range(algorithm.graph.nodes)
     found = [observer.proved(algorithm, run.pair.dataset, node) for node in nodes]

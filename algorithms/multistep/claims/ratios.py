@@ -157,7 +157,7 @@ class Gloss:
         )
 
     def attained(self, statement: Statement, budget: int, rng: Generator, *, seed: int) -> Attained:
-        """Return what the best pair of laws of a search reaches, or the Gaussian mechanism."""
+        """Return the probability for a search's best pair of laws, or the Gaussian mechanism."""
 
         def climb(budget: int, rng: Generator) -> Laws:
             if self.mechanism == "gaussian":

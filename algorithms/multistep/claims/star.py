@@ -263,7 +263,7 @@ class Spread:
 
 
 def compute_noise_spread(star: StarSetting, penalty: float) -> Spread:
-    """Return what the noise of eq. (14) and (20) does; a union bounds the probability.
+    """Return the effect of the noise of eq. (14) and (20); a union bounds the probability.
 
     A deviation of two features with variance v each exceeds s with probability exp(-s^2 / 2v).
 

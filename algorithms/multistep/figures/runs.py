@@ -190,7 +190,7 @@ def _judge_risk_findings(card: Figure, varied: Varied, runs: Array) -> Findings:
 def _list_other_settings(
     setting: MultiStepFigureSetting, judged: Sequence[StatementJudgement], request: FigureRequest
 ) -> list[dict[str, Any]]:
-    """Return what else is tried: everything where the statement did not hold, else a little."""
+    """Return the other settings to try: all if the statement did not hold, else a few."""
     drawn = {"D": setting.diameter, "iterations": setting.iterations}
     grid = [dict(zip(drawn, pair, strict=True)) for pair in product(_DIAMETERS, _ITERATIONS)]
     others = [each for each in grid if each != drawn]
@@ -300,7 +300,7 @@ def _run_compared_methods(
 
 
 def _other_steps(held: bool, request: FigureRequest) -> list[dict[str, int]]:
-    """Return what else is tried: everything where a statement did not hold, else a little."""
+    """Return the other steps to try: all if a statement did not hold, else a few."""
     near = [{"l": inner_steps} for inner_steps in _OTHER_INNER_STEPS]
     if held:
         return [] if request.full else near

@@ -119,7 +119,7 @@ def _check_steps(document: Document, count: int, pull: Real, moved: Real, sigma:
 
 
 def reservations(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what keeps an audit with these settings from being that of the theorem."""
+    """Return the reasons why an audit with these settings is not one of the theorem."""
     parameters, delta = settings.get("parameters", {}), Real(settings.get("delta", 1e-5))
     if "c0" not in parameters or parameters.get("c0_of_proof"):
         return ()

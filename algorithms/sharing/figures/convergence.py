@@ -127,7 +127,7 @@ class Outcome:
         ]
 
     def other_ends(self, name: str, judge: Ends) -> list[tuple[Setting, Findings]]:
-        """Return what ``judge`` says of other parameters, and of fewer epochs, of the same runs."""
+        """Return the verdicts of ``judge`` on other parameters and fewer epochs of these runs."""
         admm, fdml = self.rivals.admm, self.rivals.fdml
         found: list[tuple[Setting, Findings]] = []
         for penalty, trace in sorted(self.rivals.by_penalty.items()):
@@ -297,7 +297,7 @@ def _run_again(
     judge: Callable[[Outcome], Findings],
     request: FigureRequest,
 ) -> list[tuple[Setting, Findings]]:
-    """Return what other regulariser weights, and other seeds, say: each is a whole comparison."""
+    """Return the findings with other regulariser weights and seeds: each is a whole comparison."""
     # The other comparisons are whole runs, whose own progress would bury that of the one at hand.
     quiet = replace(request, progress=Silent())
 

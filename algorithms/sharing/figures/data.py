@@ -160,7 +160,7 @@ class FigureProblem:
         return self.risk.mean_loss(models, self.test)
 
     def parameters(self) -> dict[str, object]:
-        """Return what the data are."""
+        """Return the parameters of the data."""
         return {
             "data": self.title,
             "training samples": self.samples,

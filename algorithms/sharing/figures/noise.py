@@ -111,7 +111,7 @@ class NoiseTraces:
         }
 
     def by_level(self, data: str) -> list[tuple[Setting, Findings]]:
-        """Return what every level says, of statements on these data."""
+        """Return the findings at every level of noise, for statements on these data."""
         return [
             (
                 {"data": self.problem.title, "noise": level},

@@ -213,7 +213,7 @@ def _compute_model_trace(problem: FigureProblem, label: str, models: Iterable[Ar
 
 
 def common_parameters(request: FigureRequest) -> dict[str, object]:
-    """Return what was run and tried in every figure, with its units."""
+    """Return the parameters of the runs and trials of every figure, with their units."""
     return {
         "epochs": epochs_of(request),
         "runs": request.runs or RUNS,

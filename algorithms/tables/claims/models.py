@@ -114,7 +114,7 @@ def model_view(
 def _choose_model_mechanism(
     theorem: Theorem2, joined: int, algorithm: TablesADMM
 ) -> tuple[Mechanism[JoinedTables], str]:
-    """Return what is released and when; across clients the law of batches is not known."""
+    """Return the released models and their time; across clients the law of batches is not known."""
     if theorem.sampling_ratio == 1:
         return algorithm.model_steps(), "after every local step"
     if joined:
@@ -152,7 +152,7 @@ def learning_rate(theorem: Theorem2, joined: int) -> float:
 def make_model_view_proof(
     theorem: Theorem2, joined: int, algorithm: TablesADMM, removed: bool = False
 ) -> Proof | None:
-    """Return what is proved of the released models, if anything is.
+    """Return the proof for the released models, if there is one.
 
     Examples
     --------

@@ -85,7 +85,7 @@ class Theorem2:
         )
 
     def conditions(self) -> tuple[Condition, Condition]:
-        """Return what the theorem asks of sigma and of epsilon, as numbers."""
+        """Return the theorem's conditions on sigma and on epsilon, as numbers."""
         largest = self.first_constant * self.sampling_ratio**2 * self.steps
         return (
             Condition(name=PUBLISHED, value=self._least, limit=self.noise_multiplier),

@@ -85,7 +85,7 @@ def compute_outside_sines(vectors: Array, spanning: Array) -> Array:
 
 
 def make_column_space_inequality(statement: Statement, theorem: Theorem2) -> Inequality[Predicted]:
-    """Return what a finite epsilon needs: predictions inside the neighbour's column space."""
+    """Return the condition of a finite epsilon: predictions inside the neighbour's column space."""
     return Inequality(
         name=statement.name,
         source=statement.source,

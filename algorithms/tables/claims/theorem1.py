@@ -83,7 +83,7 @@ def _check_label_assumptions(labels: Labels) -> tuple[AssumptionOutcome, ...]:
 
 
 def _format_label_notes(labels: Labels) -> tuple[str, ...]:
-    """Return what happens outside the assumption: several classes at once."""
+    """Return notes on the case outside the assumption: several classes at once."""
     import numpy as np
 
     from dpaudit.algorithms.tables.claims.labels import exact_loss

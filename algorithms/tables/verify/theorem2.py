@@ -266,7 +266,7 @@ def _read_fact_labels(document: Document, n: int) -> list[int]:
 
 
 def _compute_noise_assumptions(document: Document) -> dict[str, tuple[Number, Number]]:
-    """Return what the theorem asks of sigma and of epsilon."""
+    """Return the theorem's conditions on sigma and on epsilon."""
     tau = document.count("iterations") * document.count("local_steps")
     epsilon, delta = document.positive("epsilon"), _read_open_probability(document, "delta")
     ratio = document.positive("sampling_ratio")
@@ -294,7 +294,7 @@ def _find_longest_row(table: list[list[float]]) -> Real:
 
 
 def reservations(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what keeps an audit with these settings from being that of the theorem."""
+    """Return the reasons why an audit with these settings is not one of the theorem."""
     constant = settings.get("parameters", {}).get("second_constant")
     return () if constant is None else _little_noise(Real(float(constant)))
 

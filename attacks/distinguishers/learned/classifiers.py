@@ -253,7 +253,7 @@ def fit(
 
 
 def with_classifier(classifier: Any, features: Sequence[str] = ("entries",)) -> Fit:
-    """Return what fits a scikit-learn classifier of your own, in place of the built-in ones.
+    """Return a fit of a scikit-learn classifier of your own, in place of the built-in ones.
 
     Parameters
     ----------
@@ -405,7 +405,7 @@ def _score_candidates_on_fold(
 
 
 def _measure_score_merit(scores: Array, labels: Labels) -> tuple[float, float]:
-    """Return what scores promise and, to decide a tie, how often one of label 1 is higher."""
+    """Return the promise of scores and, to decide a tie, how often one of label 1 is higher."""
     p, q = (np.sort(scores[labels == side]) for side in (1, 0))
     above = float(np.searchsorted(q, p).mean() + np.searchsorted(q, p, side="right").mean())
     # An event may favour either dataset; negated scores give the events of small ones.

@@ -369,7 +369,7 @@ def _scale_output_steps(scaling: Scaling, outputs: Array) -> Array:
 
 
 def _build_past_regressors(steps: Array, time: int) -> Array:
-    """Return what step ``time`` is regressed on, shape ``(R, columns)``; nothing at first."""
+    """Return the regressors of step ``time``, shape ``(R, columns)``; none at first."""
     if time == 0:
         return np.zeros((len(steps), 1))
     recent = [steps[:, t] for t in range(max(0, time - 2), time)]

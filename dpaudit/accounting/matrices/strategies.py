@@ -95,7 +95,7 @@ class Strategy(ABC):
         return False
 
     def bound_separated_square(self, separation: int, most: int) -> Entry | None:
-        """Return what no ``|| sum_j s_j c_j ||^2`` is above, of so many rounds so far apart.
+        """Return an upper bound on ``|| sum_j s_j c_j ||^2`` over so many rounds so far apart.
 
         None: nothing is known that all inner products of columns do not say.
         """
@@ -353,7 +353,7 @@ class Tree(Strategy):
         return fmpq(total)
 
     def bound_separated_square(self, separation: int, most: int) -> Entry:
-        """Return what no pattern of so many rounds so far apart is above.
+        """Return an upper bound on all patterns of so many rounds so far apart.
 
         Of a level's nodes each has at most ``ceil(size / separation)`` rounds of a pattern, and the
         sum of the squares of their numbers is largest where all nodes but one are full or empty.

@@ -241,7 +241,7 @@ class ExponentialNormPair(Continuous):
         return 2 * _MARGIN * math.exp(top - float(self._log_g(np.array(y)))) / self.shift
 
     def moment_error(self, order: float) -> float:
-        """Return what Bessel's functions and the logarithms of large factorials may be off by."""
+        """Return the error of Bessel's functions and of the logarithms of large factorials."""
         y = (1 + 2 * order) * self.shift / 2
         return 4e-15 * (10 + abs(y) + 2 * float(gammaln(self.dimension / 2 + 1)))
 

@@ -88,7 +88,7 @@ class GaussianPair(Continuous):
         return np.asarray(np.exp(exponent * self.mu**2 / 2))
 
     def characteristic_error(self, order: float, frequencies: Array) -> Array:
-        """Return what the rounding of its exponent makes of it."""
+        """Return the error from the rounding of its exponent."""
         return bound_wave_rounding(frequencies * (2 * abs(order) + 1) * self.mu**2 / 2)
 
 
@@ -167,7 +167,7 @@ class LaplacePair(Continuous):
         return np.asarray(ends + np.exp(c * s - log_norm) * s * -np.expm1(-a) / a)
 
     def characteristic_error(self, order: float, frequencies: Array) -> Array:
-        """Return what the rounding of its exponents makes of it."""
+        """Return the error from the rounding of its exponents."""
         return bound_wave_rounding(frequencies * self.shift)
 
     def variation(self, order: float) -> float:
@@ -238,7 +238,7 @@ class RandomizedResponsePair(DominatingPair):
         return characteristic_of(self._all(), order, frequencies)
 
     def characteristic_error(self, order: float, frequencies: Array) -> Array:
-        """Return what the rounding of its exponents makes of it."""
+        """Return the error from the rounding of its exponents."""
         return bound_wave_rounding(frequencies * self.epsilon)
 
 

@@ -288,12 +288,12 @@ class LargestOfShuffled:
 
 
 def make_fixed_size_pair(records: int, batch: int, shift: float) -> FixedSizeReplaced:
-    """Return what replaces a record of a batch drawn without replacement."""
+    """Return the pair of a replaced record in a batch drawn without replacement."""
     ratio = batch / records
     return FixedSizeReplaced((1 - ratio, ratio), shift)
 
 
 def make_fixed_size_redraw_pair(records: int, batch: int, shift: float) -> FixedSizeReplaced:
-    """Return what replaces a record of a batch drawn with replacement."""
+    """Return the pair of a replaced record in a batch drawn with replacement."""
     weights, lost = _compute_draw_probabilities(records, batch)
     return FixedSizeReplaced(weights, shift, lost)

@@ -166,7 +166,7 @@ def _require_small_remainder(tail: float) -> None:
 
 
 def _least_tail(pairs: Composition, order: float, step: float) -> float:
-    """Return what is left beyond the longest line at least, as atoms never cancel: no work is."""
+    """Return the least mass beyond the longest line: as atoms never cancel, no work helps."""
     share = math.prod(pair.atomic_share(order) ** count for pair, count in pairs)
     return share * order * (order + 1) / (step * _MOST_BLOCKS * _NODES) / step
 

@@ -336,7 +336,7 @@ class _Series:
         return Bracket(min(known.lower + max(lower, 0.0), upper), upper)
 
     def _known(self, epsilon: float) -> Bracket:
-        """Return what outputs bring to delta that are in no term."""
+        """Return the part of delta from outputs that are in no term."""
         betrayed, (p, q) = self.pairs.infinite_mass, self.pairs.beyond
         sure = p - math.exp(min(epsilon, 700.0)) * q
         error = _KNOWN * p

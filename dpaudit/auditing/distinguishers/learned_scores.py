@@ -193,7 +193,7 @@ def _fit_on_output_parts(
     rng: Generator,
     layout: Layout,
 ) -> list[tuple[Distinguisher, Score]]:
-    """Return what was learned from the features of outputs, and the scores of single parts."""
+    """Return the scores learned from the features of outputs, and those of single parts."""
     features = Features.of(layout, *sides)
     on_p, on_q = map(features, sides)
     asked = [one for one in distinguishers if one not in (ONE_PART, PORTFOLIO)]

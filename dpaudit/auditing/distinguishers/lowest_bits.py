@@ -36,7 +36,7 @@ def certify_lowest_bits(
     rng: Generator,
     tried: Sequence[Distinguisher] = (),
 ) -> tuple[str, ...]:
-    """Return what the lowest bits of outputs certify, in words; nothing where there are none.
+    """Return the certified evidence in the lowest bits of outputs, in words; nothing without any.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ _NOTE = (
 def bound_repeating_event(
     case: PrivacyCase, drawer: Drawer, trials: int, alpha: float
 ) -> MeasurementEvidence:
-    """Return what outputs certify that are drawn alone, of a mechanism that repeats itself.
+    """Return the evidence of outputs drawn alone, for a mechanism that repeats itself.
 
     Raises
     ------

@@ -76,7 +76,7 @@ class DivergenceOutcome:
         return self.lower > self.claimed
 
     def bin_counts(self, unit: float) -> DivergenceCounts:
-        """Return what carries the bound, in so many units of the divergence."""
+        """Return the counts that carry the bound, in units of the divergence."""
         bet, hits = self.chosen.bet, self.chosen.decisive(*self.counts, self.alpha)
         return DivergenceCounts(
             favours="dataset" if self.chosen.above else "neighbour",
@@ -183,7 +183,7 @@ def bound_renyi_by_bet(
 
 
 def _compute_largest_bet_bound(bet: RenyiBet, alpha: float) -> float:
-    """Return what a bet certifies at most, whatever its outputs are.
+    """Return the largest bound that a bet certifies, whatever its outputs are.
 
     All of the favoured side are then in the bin that gains most, all others in the one that costs
     least: the logarithm of the wealth is linear in the counts.
@@ -204,7 +204,7 @@ def _draw_bet_counts(
     trials: int,
     planned: tuple[Binned, BetChoice, float, float],
 ) -> tuple[DivergenceOutcome, Certifying, ContractChecks]:
-    """Return what certifies: drawn again in processes of its own if it refutes and had none."""
+    """Return the certifying counts: drawn again in own processes if they refute and had none."""
     seen, tally, found = _count_bet_outcomes(drawer, trials, planned)
     against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, seen.alpha, seen)
     # One error probability covers both draws. If the claim is true, a second draw is made only

@@ -20,7 +20,7 @@ from dpaudit.mechanisms.mechanism import HasLossBounds, HasLossInDigits, Tiltabl
 def measure_case(
     case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int
 ) -> MeasurementEvidence:
-    """Return what is measured of a case: nothing of a service whose answers never vary.
+    """Return the measurement of a case: none for a service whose answers never vary.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def measure_case(
 
 
 def _refuse_of_a_curve(settings: Settings) -> None:
-    """Refuse what takes a claim that names its point."""
+    """Refuse settings that need a claim which names its point."""
     if settings.until_refuted:
         expected = "an (epsilon, delta) claim to bet against; this one names no point"
         raise InvalidArgument("until_refuted", VerbatimText("--until-refuted"), expected)

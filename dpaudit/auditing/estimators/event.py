@@ -196,7 +196,7 @@ def count_choosing(drawer: Drawer, trials: int) -> int:
 
 
 def _to_try(case: PrivacyCase, drawer: Drawer, name: str | None) -> _Attacks:
-    """Return what says which attacks learn on some outputs: one, if it is named."""
+    """Return the choice of attacks that learn on some outputs: one, if it is named."""
     asked = for_mechanism(case, drawer, name)
     if name is not None:
         return lambda on_p, on_q: asked
@@ -225,7 +225,7 @@ def _of_one_part(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -
 def _find_errorless_event(
     case: PrivacyCase, drawer: Drawer, attacks: _Attacks, size: int, sure: tuple[int, float]
 ) -> EventChoice | None:
-    """Return what tells the datasets apart without an error and by far, if anything does."""
+    """Return an event that tells the datasets apart without an error and by far, if any."""
     try:
         found, scores = _choose_best_event(case, drawer, attacks, (size, size), "pilot: ", sure)
     except InvalidArgument:  # an attack that needs more to learn on
@@ -287,7 +287,7 @@ def _of_doubles(
     learned_on: tuple[Array, Array],
     at: tuple[float, float],
 ) -> tuple[str, ...]:
-    """Return what the lowest bits add of the numbers in what attacks learned on."""
+    """Return the evidence in the lowest bits of the outputs on which attacks learn."""
     layout = layout_of(drawer.mechanism)
     size = learned_on[0][0].size
     discrete = [] if layout is None else [n for n, one in enumerate(layout.columns) if one.discrete]
@@ -330,7 +330,7 @@ def _in_plain_words(
 def _fit_event_scores(
     case: PrivacyCase, drawer: Drawer, attacks: _Attacks, size: int, purpose: str
 ) -> tuple[list[tuple[Distinguisher, Score]], tuple[Array, Array]]:
-    """Return what was learned, and the outputs of both sides that it was learned on."""
+    """Return the learned scores, and the outputs of both sides from which they were learned."""
     on_p, on_q = (drawer.outputs(side, size, f"{purpose}fitting") for side in Side)
     rng = default_rng(stream(drawer.seed, f"{purpose}attack"))
     found = fit_distinguishers(attacks(on_p, on_q), case.mechanism, case.pair, on_p, on_q, rng)
@@ -378,7 +378,7 @@ def bound_epsilon_by_event(
 def _draw_checked_event_counts(
     case: PrivacyCase, drawer: Drawer, trials: int, counted: ScoreEvent, against: Against
 ) -> tuple[Tally, Certifying, ContractChecks]:
-    """Return what certifies: drawn again in processes of its own if it refutes and had none."""
+    """Return the certifying counts: drawn again in own processes if they refute and had none."""
     tally, found = drawer.certifying(counted, trials, "certifying", certifies=True)
     # One error probability covers both draws. If the claim is true, a second draw is made only
     # where the first erred; if it is false, a first draw that does not refute lies below the truth.

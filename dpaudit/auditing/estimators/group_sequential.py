@@ -287,7 +287,7 @@ def run_looks(
 def _merge_look_evidence(
     found: list[tuple[Look, MeasurementEvidence]], beyond: Callable[[MeasurementEvidence], float]
 ) -> MeasurementEvidence:
-    """Return what the looks certify together: the last one if it is broken, else the best."""
+    """Return the joint evidence of the looks: the last one if it is broken, else the best."""
     last = found[-1][1]
     best = last
     # What a broken contract or an upper end says is of the last look alone.
@@ -343,7 +343,7 @@ def format_look_plan(
     seconds: float | None,
     workers: int = 1,
 ) -> str:
-    """Return what a run can find and about how long it takes, in words for whoever waits.
+    """Return the power and the duration of a run, in words for a person who waits.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def number_of(claim: Guarantee) -> float:
 
 
 def in_document(case: PrivacyCase) -> InDocument | None:
-    """Return what a claim is a unit of distance, as a report has it; None of another claim."""
+    """Return the claim for one unit of distance, as a report has it; None for another claim."""
     if (a_unit := case.a_unit) is None:
         return None
     return InDocument(

@@ -279,7 +279,7 @@ _INTERRUPTED = "Interrupted: this is what the bets had shown by then."
 def until_refuted(
     case: PrivacyCase, drawer: Drawer, most: int, alpha: float, attack: str | None
 ) -> MeasurementEvidence:
-    """Return what was certified when the claim was refuted, or after ``most`` outputs.
+    """Return the certified bound when the claim was refuted, or after ``most`` outputs.
 
     An interrupt by the user ends it early and loses nothing: the bets hold whenever one looks.
 
@@ -371,7 +371,7 @@ def _draw_and_bet(bettor: Bettor, drawer: Drawer, most: int, seen: Seen) -> None
 
 
 def evidence_of(bettor: Bettor, attacks: Sequence[str], most: int | None) -> MeasurementEvidence:
-    """Return what a bettor found as evidence.
+    """Return a bettor's results as evidence.
 
     Parameters
     ----------
@@ -417,7 +417,7 @@ def evidence_of(bettor: Bettor, attacks: Sequence[str], most: int | None) -> Mea
 
 
 def _make_bet_events(bettor: Bettor, attacks: Sequence[str]) -> tuple[BettingEvent, ...]:
-    """Return what was bet on, in the order of the shares."""
+    """Return the events of the bets, in the order of their shares."""
     sides: tuple[Literal["dataset", "neighbour"], ...] = ("dataset", "neighbour")
     found = list(product(sides, attacks))
     shares = bettor.shares or [1 / len(found)] * len(found)

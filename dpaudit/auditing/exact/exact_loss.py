@@ -195,7 +195,7 @@ def _draw_loss_direction(
 
 
 def _estimate_pilot_bound(pilot: TiltedLosses, log_delta: float) -> float:
-    """Return what a pilot would certify: a guide to its tilt and nothing else, as it is its own."""
+    """Return the bound that a pilot would certify: only a guide to its own tilt."""
     return lower_end([LossDirection(pilot, pilot)], log_delta, 0.1)
 
 

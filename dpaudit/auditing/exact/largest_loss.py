@@ -238,7 +238,7 @@ def certified_loss(mechanism: object, winner: Winner, claimed: float) -> Recompu
 
 
 def _make_enclosed_loss(loss: float, ends: tuple[float, float], claimed: float) -> Recomputed:
-    """Return what a loss is worth that lies between two ends."""
+    """Return the value of a loss that lies between two ends."""
     low, high = ends
     # Ends that are infinite, crossed or NaN prove nothing.
     if not math.isfinite(low) or not low <= high:
@@ -251,7 +251,7 @@ def _make_enclosed_loss(loss: float, ends: tuple[float, float], claimed: float) 
 
 
 def _in_digits(loss: float, found: tuple[float, float], claimed: float) -> Recomputed:
-    """Return what a loss is worth that was computed with many digits, and with more."""
+    """Return the value of a loss that was computed with many digits, and with more."""
     least, gap = min(found), abs(found[0] - found[1])
     shown = f"{least:.15g} in {MORE_DIGITS[-1]} digits"
     statement = "the output's loss, computed once more in many digits, is the one found"

@@ -39,7 +39,7 @@ _VIEW = (
 def losses_of_code(
     case: PrivacyCase, drawer: Drawer, settings: Settings, trials: int
 ) -> MeasurementEvidence:
-    """Return what exact losses certify of plain code, by the law that runs of it show.
+    """Return the evidence of exact losses of plain code, by the law that its runs show.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def losses_of_code(
 
 
 def _add_missing_loss_note(outputs: MeasurementEvidence, reason: str) -> MeasurementEvidence:
-    """Return what outputs certify, and why there are no losses."""
+    """Return the evidence of outputs, with the reason why there are no losses."""
     return replace(outputs, notes=(f"No exact losses ({reason}).", *outputs.notes))
 
 
@@ -134,7 +134,7 @@ def _round_to_digits(value: float, digits: int) -> float:
 
 
 def _format_read_law(law: ReadLaw) -> str:
-    """Return what was read, in one sentence."""
+    """Return the law that was read, in one sentence."""
     values = [f"{one.values} with {one.noise} noise at `{one.place}`" for one in law.lines[:_NAMED]]
     more = len(law.lines) - _NAMED
     listed = ", ".join(values) + (f" and at {more} more lines" if more > 0 else "")

@@ -42,7 +42,7 @@ class Said:
 
     @classmethod
     def of_score(cls, scorer: str, event: ThresholdEvent) -> Said:
-        """Return what there is to say of an event of a score that is made of all of an output.
+        """Return the words for an event of a score that reads the whole output.
 
         Examples
         --------
@@ -126,7 +126,7 @@ def _search_event_edge(inside: Callable[[Array], NDArray[np.bool_]], ends: Array
 
 
 def sentence_of(event: EventEvidence, refutes: bool) -> str:
-    """Return what carries a bound, with its counts.
+    """Return the sentence on the event that carries a bound, with its counts.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def sentence_of(event: EventEvidence, refutes: bool) -> str:
 def format_certified_epsilon(
     lower: float, delta: float, alpha: float, order: Order = "likelihood"
 ) -> str:
-    """Return what counts certify, with all that it is worked out of again.
+    """Return the certified epsilon of counts, with everything to compute it again.
 
     Examples
     --------
@@ -180,5 +180,5 @@ def format_certified_epsilon(
 
 
 def in_document(event: EventEvidence, refutes: bool) -> Document:
-    """Return what carries a bound as a report has it."""
+    """Return the event that carries a bound, as a report has it."""
     return Document(**asdict(event), sentence=sentence_of(event, refutes))

@@ -41,7 +41,7 @@ class DrawSource(Protocol):
 
     @property
     def mechanism(self) -> Any:
-        """Return what is drawn from; it has ``texts``."""
+        """Return the mechanism of the draws; it has ``texts``."""
         ...
 
     @property
@@ -134,7 +134,7 @@ class Words:
         return column.length or column.path.rpartition(".")[2] == "len"
 
     def _odd(self, column: int, threshold: float) -> str:
-        """Return what was seen beyond a threshold that no finite number reaches."""
+        """Return the words for outputs beyond a threshold that no finite number reaches."""
         seen = np.concatenate([side[:, column] for side in self.fresh])
         beyond = seen[seen > threshold] if threshold > 0 else seen[seen < threshold]
         return " or ".join(sorted({_ODDITIES.get(one, _OTHER) for one in beyond.tolist()})) or "odd"
@@ -188,7 +188,7 @@ class Words:
         return found
 
     def _rest(self, known: tuple[str, str] | None) -> str:
-        """Return what is there, or lacks, that the parts with a column do not tell."""
+        """Return the present or absent parts that columns do not show."""
         if known is None:
             return "something else is there"
         told = {path: what.split(" ")[0] for path, what in ast.literal_eval(known[1])}

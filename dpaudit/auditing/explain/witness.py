@@ -75,7 +75,7 @@ def of(
     runs: int = _USUAL,
     trials: int | None = None,
 ) -> Witness | None:
-    """Return what leaked: an event of the fewest parts that refutes, else the clearest one.
+    """Return the leak: an event of the fewest parts that refutes, else the clearest one.
 
     Parameters
     ----------
@@ -134,12 +134,12 @@ def _count_tried_events(
 
 
 def _in_currency(case: PrivacyCase, epsilon: float) -> float:
-    """Return what a bound on epsilon is in the number of the claim."""
+    """Return a bound on epsilon in the number of the claim."""
     return epsilon if case.currency is None else case.currency.value(epsilon, case.at_delta)
 
 
 def _get_claimed_number(case: PrivacyCase) -> float:
-    """Return what is claimed, in the number of the claim."""
+    """Return the claimed number."""
     if case.currency is None:
         return case.claimed.epsilon(case.at_delta)
     return case.currency.claimed(case.at_delta)

@@ -131,7 +131,7 @@ def _split_delimited_text(path: Path, text: str) -> _Rows:
 
 
 def _find_cell_delimiter(lines: Sequence[str]) -> str:
-    """Return what parts the cells: what stands in every line, below a first that may be short."""
+    """Return the delimiter of cells: it stands in every line, below a first that may be short."""
     # The first line may be a header, with fewer marks than the lines below.
     sample = lines[1:1000] or lines
     # Semicolons come before commas: where a file has both, commas are decimal ones.

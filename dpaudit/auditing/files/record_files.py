@@ -79,7 +79,7 @@ _SEPARATORS = (",", ";", "\t")
 
 
 def _find_column_separator(file: Path) -> str:
-    """Return what separates the columns of a table, by its first line.
+    """Return the separator of a table's columns, by its first line.
 
     Raises
     ------

@@ -54,7 +54,7 @@ def choose_claim_delta(
 def _compute_promised_shares(
     scores: tuple[Array, Array], deltas: tuple[float, ...], currency: Currency, errors: float
 ) -> Array:
-    """Return what is promised at each delta, as a share of what is claimed there."""
+    """Return the promise at each delta, as a share of the claim there."""
     promised = estimate_promised_epsilons(*scores, deltas, errors)
     return np.array([currency.share(e, d) for e, d in zip(promised.tolist(), deltas, strict=True)])
 

@@ -93,7 +93,7 @@ def as_given(claim: Guarantee) -> str:
 
 
 def format_claim(claim: Guarantee, shown: Callable[[float], str] = "{:g}".format) -> str:
-    """Return what a claim says of a mechanism, of which ``shown`` writes the numbers.
+    """Return the claim about a mechanism in words; ``shown`` writes its numbers.
 
     Examples
     --------

@@ -27,7 +27,7 @@ _CLAIMS = (ApproximateDP, GaussianDP, ZeroConcentratedDP)
 def prove_code(
     placed: Placed, domain: Any, relation: Any, claimed: Guarantee, trials: int
 ) -> CodeProof | None:
-    """Return what is proved of the code of a mechanism; None where no proof is asked for.
+    """Return the proof from the code of a mechanism; None if nobody asks for one.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def is_proof_required(asked: str | None) -> bool:
 
 
 def parts_of_case(code: CodeProof | None) -> dict[str, Any]:
-    """Return what a case says of a proof: what is proved, or what stopped it."""
+    """Return the proof of a case, or the line that stopped it."""
     if code is None:
         return {}
     if code.guarantee is not None:

@@ -23,7 +23,7 @@ Release = Event | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 def proof_of(release: Release | None) -> Proof | None:
-    """Return what is proved for a release as declared; None of none.
+    """Return the proof for a release as declared; None for none.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def _parse_release_event(table: Any) -> Event:
 
 
 def format_release_comparison(claimed: float, proved: float, lower: float) -> str:
-    """Return what a declared release says of the claim and of the code, in a sentence or none.
+    """Return a sentence that compares a declared release with the claim and the code, or none.
 
     Nothing is said where nothing is proved of it, which is written as an infinite bound.
 

@@ -9,7 +9,7 @@ from dpaudit.extension.claim import Statement
 
 
 def make_case_statement(case: Case) -> Statement:
-    """Return what a case claims, in words, where nobody has stated it."""
+    """Return the claim of a case in words, if nobody has stated it."""
     if isinstance(case, PrivacyCase):
         claimed = f"({case.claimed.epsilon(case.at_delta):g}, {case.at_delta:g})-DP"
         return Statement(

@@ -116,7 +116,7 @@ def _format_number_above(lower: float, claimed: float) -> str:
 
 
 def _format_number_within(proved: float, claimed: float) -> str:
-    """Return what is proved, rounded up, with the digits that show it within the claim."""
+    """Return the proved number, rounded up, with the digits that show it within the claim."""
     for digits in range(4, 12):
         shown = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(f"{proved:.12g}")
         if shown <= Decimal(f"{claimed:.4g}"):
@@ -334,7 +334,7 @@ def _privacy_reason(
 
 
 def _for_all_neighbours(case: PrivacyCase) -> float | None:
-    """Return what a theorem gives for all neighbours of what was run; None where none does.
+    """Return the bound of a theorem for all neighbours of the run mechanism; None without one.
 
     What is proved of a release as declared is nothing about the code, what is proved of a pair
     nothing about others, and a theorem says nothing where an assumption does not hold.
@@ -366,7 +366,7 @@ def _proof_stop(case: PrivacyCase) -> ProofStop | None:
 
 
 def convert_to_claim_number(case: PrivacyCase, guarantee: Guarantee) -> float:
-    """Return what a guarantee is in the number that the claim of a case is about."""
+    """Return a guarantee in the number of a case's claim."""
     if case.currency is None:
         return guarantee.epsilon(case.at_delta)
     # The claim itself is shown in the number that was stated, without a conversion that rounds.
@@ -376,7 +376,7 @@ def convert_to_claim_number(case: PrivacyCase, guarantee: Guarantee) -> float:
 
 
 def _get_declared_bound(case: PrivacyCase) -> float | None:
-    """Return what is proved for the release that was declared, if one was."""
+    """Return the proved bound for the declared release, if there is one."""
     if case.proved is None or not case.proved.declared:
         return None
     return convert_to_claim_number(case, case.proved.guarantee)
@@ -441,7 +441,7 @@ def _get_plotted_guarantee(case: PrivacyCase) -> Guarantee:
 
 
 def _of_proof(case: PrivacyCase) -> Guarantee | None:
-    """Return what is proved as curves show it: of a declared release, from a table."""
+    """Return the proved guarantee as curves show it: of a declared release, from a table."""
     if case.proved is None or not case.proved.declared:
         return None if case.proved is None else case.proved.guarantee
     return TabulatedDP(case.proved.guarantee)

@@ -128,7 +128,7 @@ def _make_claimed_fields(claim: Statement, case: SearchCase, value: float) -> di
 
 
 def _get_count_budget(attained: Attained) -> list[BudgetEntry]:
-    """Return what a count spends; what was computed spends nothing."""
+    """Return the budget entries of a count; a computed number spends nothing."""
     if attained.confidence == 1:
         return []
     return [BudgetEntry(purpose="a count that chance alone exceeds", alpha=1 - attained.confidence)]

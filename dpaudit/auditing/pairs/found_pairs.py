@@ -148,7 +148,7 @@ def find_pairs(
 
 
 def _get_pair_notes(domain: Domain, found: Search) -> tuple[str, ...]:
-    """Return what is to be said of the pairs that were looked at."""
+    """Return the notes on the pairs that the audit tried."""
     if domain.around is None:
         return () if found.is_bounded else (_UNBOUNDED,)
     return (_MADE,) if found.is_bounded else (_MADE, _UNSTATED)
@@ -202,7 +202,7 @@ def _compute_unit_distance(claimed: Guarantee | None) -> float:
 
 
 def refuse_beside_domain(**given: Any) -> None:
-    """Refuse what says in another way than a domain which pair is looked at.
+    """Refuse arguments that name a pair in another way than the domain does.
 
     Raises
     ------

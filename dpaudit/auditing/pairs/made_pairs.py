@@ -14,7 +14,7 @@ from dpaudit.search.space import UnitPair
 
 
 def convert_made_pair(pair: Pair[Any], place: UnitPair, domain: Domain) -> dict[str, Any]:
-    """Return what datasets may be, and the units of either side; nothing if no file can state it.
+    """Return the domain and the units of either side; nothing if no file can state them.
 
     Parameters
     ----------

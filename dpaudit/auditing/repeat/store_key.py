@@ -15,7 +15,7 @@ _NOT_DETERMINING = ("parameters", "data", "data_path", "data_options")
 
 
 def what_determines(case: Case, settings: Settings, trials: int) -> tuple[Any, ...]:
-    """Return what the draws of an audit depend on, besides its name and the code.
+    """Return the facts that determine an audit's draws, besides its name and the code.
 
     Bets hold whenever one looks: the cap on their number is no part of it, and a larger one goes on
     from what there is. Any other bound holds for the number of trials that was set beforehand, and

@@ -284,7 +284,7 @@ def _estimate_plug_in_epsilon(row: AttackRow, asked: TableClaim) -> list[ModelBa
 
 
 def _make_table_certificate(table: Sequence[AttackRow], asked: TableClaim) -> Certificate | None:
-    """Return what `dpaudit.verification.attack_tables` checks again, if that can show it."""
+    """Return the certificate for `dpaudit.verification.attack_tables`, if it can show it."""
     assert asked.epsilon is not None
     ratio = excess_of_intervals(table, asked.epsilon, delta=asked.delta, alpha=asked.alpha)
     if ratio <= 1:

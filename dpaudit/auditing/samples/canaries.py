@@ -200,7 +200,7 @@ class _CanaryFindings:
         return all(check.passed for check in self.contract)
 
     def bound(self, counted: Sequence[GuessCount]) -> float:
-        """Return what the estimator that was chosen certifies of such counts."""
+        """Return the bound that the chosen estimator certifies from such counts."""
         asked = self.asked
         if asked.in_mu:
             return canaries.gaussian_bound(self.game, counted, asked.alpha)
@@ -260,7 +260,7 @@ class _CanaryFindings:
         )
 
     def certificate(self, result: Result) -> Certificate | None:
-        """Return what `dpaudit.verification.canaries` checks again, of a refuted epsilon."""
+        """Return the certificate for `dpaudit.verification.canaries`, of a refuted epsilon."""
         asked, game = self.asked, self.game
         if result.verdict != "refuted" or asked.estimator != "exact" or asked.claimed is None:
             return None
@@ -345,7 +345,7 @@ class _CanaryFindings:
         return [fixed, *_of_size(self.game), *self._check_score_sign(), _TRUST]
 
     def _check_score_sign(self) -> list[str]:
-        """Return what to do where scores are lower for what was included."""
+        """Return advice if scores are lower for included canaries."""
         half = np.sign(self.table.scores - np.median(self.table.scores))
         right = float(half @ np.where(self.table.included, 1.0, -1.0))
         # Four standard deviations of a sum of fair signs.

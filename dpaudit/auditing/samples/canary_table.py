@@ -136,7 +136,7 @@ def resolve_canary_settings(
     seed: int,
     guesses: Sequence[int] | None,
 ) -> CanaryRequest:
-    """Return what is fixed before scores are read, from inclusion and groups alone."""
+    """Return the plan that is fixed before scores are read, from inclusion and groups alone."""
     if delta is None:
         raise InvalidArgument("delta", delta, "a number in [0, 1): where epsilon is bounded")
     check.require_delta("delta", delta)

@@ -192,7 +192,7 @@ def certify_scores(pair: OutputPair, asked: MembershipClaim, data: str, rerun: s
 
 
 def _as_question(found: Result, asked: MembershipClaim, *, trusted: bool) -> dict[str, Any]:
-    """Return what changes where nothing is claimed."""
+    """Return the changes of a result without a claim."""
     least = format_significant(found.measured.lower, rounding=ROUND_FLOOR)
     where = f"at delta = {format_significant(asked.delta)}"
     said = f"Epsilon {where} is at least {least}; nothing is claimed."

@@ -85,7 +85,7 @@ def checks_of(pair: OutputPair) -> list[CheckOutcome]:
 
 
 def format_output_reservations(pair: OutputPair) -> list[str]:
-    """Return what outputs leave unsaid that no check can see."""
+    """Return reservations about outputs that no check can settle."""
     said = []
     for name, side in zip(_SIDES, (pair.on_dataset, pair.on_neighbour), strict=True):
         if pair.is_of_guesses and _is_sorted(side[:, 0]):

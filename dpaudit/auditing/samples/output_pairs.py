@@ -192,7 +192,7 @@ def _sides_of(file: ColumnFile) -> tuple[ColumnFile, ColumnFile, tuple[str, ...]
 
 
 def _as_word(value: Any) -> str:
-    """Return what stands in a column that says which dataset, whole numbers as such."""
+    """Return the word in a column that names a dataset, whole numbers as such."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

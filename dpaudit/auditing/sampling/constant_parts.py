@@ -229,7 +229,7 @@ def of_the_rest(
 
 
 def columns_of(mechanism: Any, count: int) -> Sequence[LayoutColumn]:
-    """Return what stands where in the outputs of a mechanism."""
+    """Return the columns of a mechanism's outputs."""
     layout = getattr(mechanism, "layout", None)
     if layout is not None:
         return tuple(layout.columns)
@@ -319,7 +319,7 @@ def _is_read(found: CallOutputs, counted: ScoreEvent, column: int, *, by_score: 
 def _find_outside_causes(
     mechanism: Any, pair: Pair[Any], seed: int, found: CallOutputs, places: Sequence[Place]
 ) -> list[Touch]:
-    """Return what answers may come from besides the data, as the ledger may know already."""
+    """Return the sources of answers besides the data, as the ledger may know already."""
     if not isinstance(mechanism, Isolated):
         return []
     # The median, as one glitch must not count as the usual value.
@@ -334,7 +334,7 @@ def _find_outside_causes(
 def _find_touches_in_worker(
     mechanism: Isolated, pair: Pair[Any], seed: int, usual: Sequence[tuple[int, int, float]]
 ) -> list[Touch]:
-    """Return what import and calls touch; or that at another time other answers are returned."""
+    """Return the state that import and calls touch; or that another time has other answers."""
     datasets = [pair.on(side) for side in Side]
     with add_mechanism_name(name_of(mechanism)):
         return beyond_data(mechanism, datasets, seed, usual)

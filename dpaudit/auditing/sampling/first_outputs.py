@@ -52,7 +52,7 @@ class FirstOutputs:
 def first_outputs(
     mechanism: Any, datasets: Sequence[Any], seed: int, executor: Executor
 ) -> FirstOutputs:
-    """Return what a few outputs of each dataset show; slow ones are drawn once more.
+    """Return the facts from a few outputs of each dataset; slow ones are drawn once more.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ _SHOWS = 0.05
 
 
 def make_probe_of_first_outputs(mechanism: Any, first: FirstOutputs) -> ProbeResult:
-    """Return what the first outputs showed, each of a call of its own: nothing more is drawn."""
+    """Return the facts from the first outputs, each of a call of its own: no more draws."""
     start = mechanism.start if isinstance(mechanism, Isolated) else 0.0
     size = 8 * max(1, len(mechanism.layout.columns))
     return ProbeResult(first.pace, first.pace, start, size, repeats=False, own=first.own)
@@ -150,14 +150,14 @@ class Probe:
         return cls(mechanism, pair, seed, not is_ours(mechanism), outside_of(mechanism))
 
     def find_result(self, trials: int, unit: int | None) -> ProbeResult:
-        """Return what is seen of the mechanism: what an audit that goes on saw when it began."""
+        """Return the facts about the mechanism: a resumed audit gets those from its beginning."""
         given = self.mechanism, self.pair, self.seed, trials, unit
         return get_current_ledger().fact(
             "what was seen", lambda: self.run(trials, unit), given, measures=True
         )
 
     def run(self, trials: int, unit: int | None) -> ProbeResult:
-        """Return what is seen of the mechanism, where an audit has so many trials in all."""
+        """Return the facts about the mechanism, for an audit of so many trials in all."""
         began = monotonic()
         shapes = {self._draw(one, 2, "probe").shape for one in (Side.DATASET, Side.NEIGHBOUR)}
         pace, call = (monotonic() - began) / 4, self.measure_call()
@@ -178,14 +178,14 @@ class Probe:
         return seen._replace(pace=pace)
 
     def measure_call(self) -> float:
-        """Return what a call takes in seconds, less the way to its process and back."""
+        """Return the seconds of a call, less the way to its process and back."""
         taken = self._time_draw(1, "pace of a call")
         if not isinstance(self.mechanism, Isolated):
             return taken
         return max(0.0, taken - self.mechanism.way())
 
     def measure_pace(self) -> float:
-        """Return what one more trial takes, not what a call does: seen on ever more trials."""
+        """Return the seconds of one more trial, not of a call: seen on more and more trials."""
         few, rows = 2, 4
         before, seconds = (self._time_draw(one, "pace", str(one)) for one in (few, rows))
         # Only a difference between two sizes tells the price of a trial without that of a call.

@@ -252,7 +252,7 @@ class Drawer:
     def counts(
         self, counted: ScoreEvent, trials: int, purpose: str, *, certifies: bool = False
     ) -> tuple[tuple[list[Any], list[Any]], Certifying]:
-        """Return what is counted of every unit of either side, in order, and some scores.
+        """Return the counts of every unit of either side, in order, and some scores.
 
         Drawn as `certifying` says.
         """
@@ -289,7 +289,7 @@ class Drawer:
     def alone_beside(
         self, score: Any, processes: int, calls: int, purpose: str, wanted: ProcessGrid
     ) -> tuple[Certifying, Certifying]:
-        """Return what `alone` does, and the outputs of a few of the same calls.
+        """Return the result of `alone`, and the outputs of a few of the same calls.
 
         Of so many calls of each of so many processes, the first ones.
         """
@@ -371,7 +371,7 @@ def _in_turn(on_p: Sequence[Unit], on_q: Sequence[Unit], processes: int) -> list
 
 
 def _merge_unit_results(hands: Sequence[Sequence[Unit]], results: Sequence[Any]) -> Certifying:
-    """Return what was drawn on either side, with the number of the call and of the process."""
+    """Return the draws of either side, with the numbers of their calls and processes."""
     labelled = [(unit, process) for process, hand in enumerate(hands) for unit in hand]
     scores, outputs = [], []
     for which in range(len(Side)):

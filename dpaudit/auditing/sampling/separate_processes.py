@@ -54,7 +54,7 @@ class Refuting(Protocol):
 
     @property
     def refuted(self) -> bool:
-        """Whether what was counted refutes the claim."""
+        """Return whether the counts refute the claim."""
         ...
 
     def suffices(self, trials: int) -> bool:

@@ -181,7 +181,7 @@ def cost(mechanism: Any, trials: int | None) -> str:
 
 
 def format_repetition_cure(service: Service) -> str:
-    """Return what to do about answers that come back.
+    """Return the cure for answers that come back.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def _add_request_nonces(mechanism: Any, places: Sequence[str]) -> Any:
 
 
 def make_with_nonces(make: Any, arguments: tuple[Any, ...], places: Sequence[str]) -> CodeMechanism:
-    """Return what is made of arguments, a service, with nonces at places."""
+    """Return a mechanism of a service's arguments, with nonces at their places."""
     return _with_nonces(make(*arguments), places)
 
 

@@ -128,7 +128,7 @@ class BaselineEntry:
     until: datetime.date | None = None
 
     def judge(self, result: Result, today: datetime.date) -> Acceptance:
-        """Return what has become of it in a result of its subject."""
+        """Return the state of the entry in a result of its subject."""
         if result.verdict == "withheld":
             state = "withheld"
         elif result.verdict != "refuted":
@@ -156,7 +156,7 @@ class BaselineEntry:
         )
 
     def _lower_now(self, result: Result) -> float:
-        """Return what is certified now, at the confidence of then where the counts are known."""
+        """Return the bound certified now, at the confidence of then if the counts are known."""
         event = result.carrying_event
         then = None if self.confidence is None else error_probability(self.confidence)
         # Only where an event carries the bound do its counts determine it at another error
@@ -231,7 +231,7 @@ class Baseline:
         return result.model_copy(update={"acceptance": found})
 
     def unmatched(self, names: Iterable[str]) -> list[str]:
-        """Return what there is to say of entries that no result was judged by.
+        """Return the notes on entries that no result matched.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ def _format_subject_field(subject: BaselineSubject, name: str) -> str:
 
 
 def _get_entry_sort_key(entry: BaselineEntry) -> tuple[str, ...]:
-    """Return what entries are sorted by: the name first."""
+    """Return the sort key of entries: the name first."""
     return tuple(repr(one) if name != "audit" else one for name, one in vars(entry.subject).items())
 
 

@@ -86,7 +86,7 @@ class _Beside:
         return f"{own} cannot be imported, as {name} is {whose}; rename it"
 
     def hidden_imports(self, name: str) -> Iterator[str]:
-        """Yield what hides the modules that one of the folder imports, or those do in turn."""
+        """Yield the imports of the folder's modules, or of theirs in turn, that hide others."""
         left, seen = [name], {name}
         while left:
             for imported in _find_imported_modules(self._own(left.pop())):

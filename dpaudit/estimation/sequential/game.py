@@ -324,7 +324,7 @@ class BettingGame:
         return replace(self, wealth=wealth), path[..., self.claim, :]
 
     def bet_counts(self, on_p: Array, on_q: Array, after: Wealth) -> Iterator[BetCounts]:
-        """Yield what was counted of pairs that were bet on, a part for each claim that fell.
+        """Yield the counts of pairs that were bet on, a part for each claim that fell.
 
         A part ends where the wealth against another epsilon first reached its goal, and with the
         last pair: so counts up to the end of a part carry every bound that was certified by then.

@@ -60,7 +60,7 @@ def answer_neighbours(mechanism: Any, pair: Any) -> bytes:
 
 
 def pickle_search_result(mechanism: Any, *given: Any) -> bytes:
-    """Return what a search finds in a domain, pickled."""
+    """Return the result of a search in a domain, pickled."""
     return to_pickle(search_with(mechanism, *given))
 
 
@@ -70,7 +70,7 @@ def sample_with_state(mechanism: Any, dataset: Any, trials: int, rng: Generator)
 
 
 def answer_method(mechanism: Any, method: str, *arguments: Any) -> Any:
-    """Return what a method returns."""
+    """Return the result of a method."""
     return getattr(mechanism, method)(*arguments)
 
 
@@ -87,7 +87,7 @@ def all_in_digits(mechanism: Any, outputs: Any, *arguments: Any) -> list[float]:
 
 
 def answer_tilted_sample(mechanism: Any, how: str, pair: Any, *given: Any) -> Any:
-    """Return what was drawn by another law, and the state of the generator thereafter."""
+    """Return the draws of another law, and the state of the generator thereafter."""
     *_, rng = given
     drawn = getattr(mechanism, how)(pair, *given)
     parts = [np.asarray(one) for one in (drawn.outputs, drawn.privacy_loss, drawn.log_mgf)]

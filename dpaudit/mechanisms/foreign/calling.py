@@ -228,7 +228,7 @@ def _roles_of(required: list[inspect.Parameter], function: Callable[..., Any]) -
 
 
 def _format_argument_hint(name: str) -> str:
-    """Return what to do about an argument that is neither data, trials nor a generator."""
+    """Return advice on an argument that is neither data, trials nor a generator."""
     return (_OF_LABELS if name.lower() in _LABELS else _HINT).format(name)
 
 
@@ -349,7 +349,7 @@ class Calls:
 
 
 def read_observation(read: Any, found: Any) -> Any:
-    """Return what is looked at: ``read(found)``, or attributes by their names."""
+    """Return the observed part: ``read(found)``, or attributes by their names."""
     if isinstance(read, str | list | tuple):
         names = [read] if isinstance(read, str) else read
         return {name: getattr(found, name) for name in names}
@@ -431,6 +431,6 @@ def _global_generators(rng: Generator) -> Iterator[None]:
 
 
 def function_of(mechanism: Any) -> Any:
-    """Return what a mechanism calls: a function, an object or a class; itself where it has one."""
+    """Return the function, object or class that a mechanism calls; itself if it has one."""
     calls = getattr(mechanism, "calls", None)
     return calls.function if isinstance(calls, Calls) else mechanism

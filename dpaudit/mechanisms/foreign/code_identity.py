@@ -38,7 +38,7 @@ def code_of(mechanism: Any) -> CodeReference | None:
 
 
 def place_of(mechanism: Any) -> tuple[str, ...] | None:
-    """Return what names the code, and its file, which is not looked at: that would be a read.
+    """Return the name of the code and its file, without a look at it: that would be a read.
 
     Of what is no code of Python its own digest stands behind these, and there is no file.
     """

@@ -86,7 +86,7 @@ class Fresh:
 
 
 def require_fresh(given: Any) -> None:
-    """Refuse what says nothing that could be made anew.
+    """Refuse words that name nothing to renew.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def require_seen(given: Any, outside: Outside) -> None:
 
 
 def fresh_of(given: Any, function: Any) -> Fresh:
-    """Return what is made anew before every output of a mechanism.
+    """Return the input that is new before every output of a mechanism.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def _get_called_routine(function: Any) -> Any:
 
 
 def _resolve_name_owner(function: Any, what: str) -> tuple[Any, str]:
-    """Return what holds a name, and the name in it."""
+    """Return the owner of a name, and the name in it."""
     if ":" in what:
         load_reference("fresh", what)
         module, _, path = what.partition(":")

@@ -22,7 +22,7 @@ def add_mechanism_name(name: str) -> Iterator[None]:
 
 @contextmanager
 def convert_import_failures(what: str, reference: str) -> Iterator[None]:
-    """Say what was to be imported when a process ended or its code failed."""
+    """Name the import at which a process ended or its code failed."""
     try:
         yield
     except (WorkerEnded, CodeFailed) as error:

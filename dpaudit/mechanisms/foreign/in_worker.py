@@ -33,7 +33,7 @@ def mechanism_of_this_process(
 
 
 def from_pickle(blob: bytes) -> Any:
-    """Return what was pickled."""
+    """Return the pickled object."""
     import cloudpickle
 
     return cloudpickle.loads(blob)
@@ -50,7 +50,7 @@ def start_mechanism(mechanism: Any) -> None:
 
 
 def pickle_referenced_object(what: str, reference: str) -> bytes:
-    """Return what ``"module:object"`` names, or what that makes, pickled."""
+    """Return the object that ``"module:object"`` names, or that it makes, pickled."""
     try:
         return to_pickle(build_referenced_object(what, reference, load_reference(what, reference)))
     except CannotTravel as error:

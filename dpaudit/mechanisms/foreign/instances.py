@@ -65,7 +65,7 @@ def register_instance(mechanism: object, *, anew: bool = False) -> None:
 
 
 def as_remembered(given: Any) -> Any:
-    """Return what is called as it was before its first call: itself, if no call has changed it."""
+    """Return the code as it was before its first call: itself, if no call has changed it."""
     known = _made_as.get(_make_instance_key(given))
     unchanged = known is None or known[0] is not given or _pickle_called(given) == known[1]
     return given if unchanged or known is None else _unpickle_copy(known[1])
@@ -230,7 +230,7 @@ def _is_repeated(answers: Array) -> bool:
 
 
 def at_calls(make: Callable[..., Any], arguments: tuple[Any, ...], when: When) -> CodeMechanism:
-    """Return what is made of arguments, whose outputs are those of its first or its later calls."""
+    """Return a mechanism of the arguments whose outputs are those of its first or later calls."""
     made: CodeMechanism = make(*arguments)
     register_instance(made)
     again = partial(_make_other_instance, make, arguments, made.calls.function)
@@ -257,7 +257,7 @@ def _make_other_instance(make: Callable[..., Any], arguments: tuple[Any, ...], k
 
 
 def _make_instance_key(function: Any) -> tuple[int, str]:
-    """Return what tells objects apart, and a method by its object: each look makes another."""
+    """Return a key that tells objects apart, and methods by their object."""
     if isinstance(function, MethodType):
         return id(function.__self__), function.__name__
     return id(function), ""

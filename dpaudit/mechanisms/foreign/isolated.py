@@ -129,7 +129,7 @@ def _format_reason(reason: str) -> tuple[str, ...]:
 
 
 def _format_carried(names: Sequence[str], not_afresh: Sequence[str]) -> tuple[str, ...]:
-    """Return what went along with a mechanism, and why some code was not run afresh."""
+    """Return the values that travelled with a mechanism, and why some code was not run afresh."""
     reasons = tuple(f"Not run afresh in each process: {one}." for one in not_afresh)
     if not names:
         return reasons

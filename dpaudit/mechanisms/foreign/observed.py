@@ -172,7 +172,7 @@ class CodeMechanism(Wraps, ForeignCode):
         return not self.calls.form.many and "time" not in self.watched
 
     def read(self, dataset: Any, rng: Generator) -> Read:
-        """Return what a layout takes of one observation."""
+        """Return the reading of one observation for a layout."""
         (found,) = self._draw_observations(dataset, 1, rng)
         return read_of(found, f"{platform.node()} {os.getpid()}", self.ignored)
 
@@ -256,7 +256,7 @@ def _to_part_number(part: Part) -> float:
 def make_with_layout(
     make: Callable[..., Any], arguments: tuple[Any, ...], layout: Layout
 ) -> CodeMechanism:
-    """Return what is made of arguments, with a layout."""
+    """Return a mechanism of the arguments, with a layout."""
     found: CodeMechanism = make(*arguments)
     return found.having(layout)
 
@@ -264,7 +264,7 @@ def make_with_layout(
 def without_parts(
     make: Callable[..., Any], arguments: tuple[Any, ...], names: Sequence[str]
 ) -> CodeMechanism:
-    """Return what is made of arguments, whose outputs are read without some parts."""
+    """Return a mechanism of the arguments whose outputs lack some parts."""
     found: CodeMechanism = make(*arguments)
     return replace(found, ignored=(*found.ignored, *names))
 

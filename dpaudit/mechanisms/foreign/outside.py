@@ -79,7 +79,7 @@ class Outside(ABC):
         return False
 
     def begin(self) -> None:
-        """Start what has to be there before the first output, so that its time can be seen."""
+        """Start the parts that the first output needs, so that their time can be seen."""
         return
 
     @abstractmethod

@@ -196,12 +196,12 @@ class Isolated(ForeignCode):
         return [path for path, value in here.items() if there.get(path, value) != value]
 
     def search(self, domain: Domain, *given: Any) -> Search:
-        """Return what a search finds in a domain, given as to `Searching`."""
+        """Return the result of a search in a domain, given as to `Searching`."""
         found: Search = from_pickle(self._call(answers.pickle_search_result, domain, *given))
         return found
 
     def ask(self, question: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a function of the mechanism and of arguments returns where the code runs.
+        """Return the result of a function of the mechanism and of arguments, where the code runs.
 
         The answer is plain: numbers, arrays, text, and lists of these.
         """

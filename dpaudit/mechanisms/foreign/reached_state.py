@@ -34,7 +34,7 @@ _SECONDS = 2.0  # for them
 def find_touches(
     mechanism: Isolated, datasets: Sequence[Any], calls: int, entropy: int, ahead: int
 ) -> tuple[list[Touch], list[Array] | None, str]:
-    """Return what import and some calls touch, what these return, and why they failed.
+    """Return the state that import and some calls touch, their answers, and their failure.
 
     As `dpaudit.mechanisms.foreign.touched_state.watched` says; an interpreter that ends has failed.
 
@@ -69,7 +69,7 @@ def beyond_data(
     usual: Sequence[tuple[int, int, float]],
     answers: Sequence[Array] = (),
 ) -> list[Touch]:
-    """Return what answers that never vary may come from besides their data; nothing if from none.
+    """Return the sources besides data of answers that never vary; nothing if there are none.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _comes_back(here: Array, there: Array) -> bool:
 def beyond_data_of(
     given: Any, reading: ObservationSettings, datasets: Sequence[Any], seed: int
 ) -> list[Touch]:
-    """Return what `beyond_data` does of code that has no process yet, of all that never varies.
+    """Return the result of `beyond_data` for code that has no process yet, if nothing varies.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def search_with(
     seed: int,
     limit: float | None = None,
 ) -> Search:
-    """Return what a search finds of a mechanism, of which it uses a copy.
+    """Return the result of a search on a copy of a mechanism.
 
     It is for neighbours under a relation, or for any two datasets within a range of distances. A
     call that takes much longer than ``limit`` seconds ends the process that it runs in.

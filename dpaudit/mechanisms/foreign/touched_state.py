@@ -40,7 +40,7 @@ def watch_calls(
     travelled: bool,
     beside: tuple[str, Sequence[str]],
 ) -> tuple[list[Touch], list[Array] | None, str]:
-    """Return what the import and some calls touch, what these return, and why they failed.
+    """Return the state that the import and some calls touch, their answers, and their failure.
 
     It is called in a process that ends thereafter.
 

@@ -371,13 +371,13 @@ def _of_graph(value: Any) -> _Opened:
 
 
 def _of_state(value: Any) -> _Opened:
-    """Yield what an object of compiled code hands over when it is copied."""
+    """Yield the state that an object of compiled code offers when it is copied."""
     yield "type", LeafToken("type", type(value).__qualname__), False
     yield ".state", _get_reduced_state(value), True
 
 
 def _get_reduced_state(value: Any) -> Any:
-    """Return what an object hands over to be made again, None if nothing does."""
+    """Return the state that an object offers for a copy of it, None if there is none."""
     # An object with a representation of its own is told by that.
     if not ADDRESS.search(object.__repr__(value)) or isinstance(value, Iterator | Coroutine):
         return None

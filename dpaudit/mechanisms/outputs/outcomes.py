@@ -52,7 +52,7 @@ class Inexact(ValueError):
 
 
 def as_doubles(returned: Any) -> NDArray[np.float64]:
-    """Return what a mechanism returned as an array of doubles, a copy, with nothing lost.
+    """Return a mechanism's outputs as an array of doubles, a copy, with nothing lost.
 
     NaN and infinity pass: they are for the caller to refuse.
 

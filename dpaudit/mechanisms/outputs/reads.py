@@ -53,7 +53,7 @@ class Read(NamedTuple):
 
 
 def read_of(observation: Any, process: str, ignored: Sequence[str] = ()) -> Read:
-    """Return what is handed on of an observation.
+    """Return the reading of an observation.
 
     Examples
     --------

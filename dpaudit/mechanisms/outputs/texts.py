@@ -81,7 +81,7 @@ def find_numbers(text: str) -> Parts:
 
 
 def find_numbers_by_path(found: Mapping[str, tuple[Part, ...]]) -> Mapping[str, Parts]:
-    """Return what `find_numbers` does of each text that has some, by the path of the text."""
+    """Return the numbers of `find_numbers` in each text that has some, by the text's path."""
     if isinstance(found, PartsOf):  # whoever read the parts had the texts
         return found.numbers
     texts = {
@@ -174,7 +174,7 @@ def find_text_parts(text: str) -> Iterator[tuple[str, tuple[Part, ...]]]:
 
 
 def _parse_text(text: str) -> object:
-    """Return what a text says in JSON, if that is a list or an object."""
+    """Return the JSON of a text, if that is a list or an object."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:

@@ -107,7 +107,7 @@ def glance_unit(mechanism: Any, datasets: tuple[Any, ...], unit: Unit) -> tuple[
 
 
 def read_unit(mechanism: Any, datasets: tuple[Any, ...], unit: Unit) -> tuple[Any, ...]:
-    """Return what a layout takes of the output of a unit, of the dataset with its number."""
+    """Return the reading of a unit's output, of the dataset with its number."""
     return tuple(mechanism.read(datasets[unit.which], unit.generator()))
 
 
@@ -123,7 +123,7 @@ def side_unit(mechanism: Mechanism[Any], pair: Pair[Any], score: Any, unit: Unit
 def beside_unit(
     mechanism: Mechanism[Any], pair: Pair[Any], score: Any, wanted: Any, unit: Unit
 ) -> tuple[Array, Array]:
-    """Return what `side_unit` does, and the outputs where they are wanted, else none of them.
+    """Return the numbers of `side_unit`, and the outputs if they are wanted, else none of them.
 
     ``wanted`` says it of the number that a unit has on its side.
     """
@@ -136,7 +136,7 @@ def beside_unit(
 def draw_counted_unit(
     mechanism: Mechanism[Any], pair: Pair[Any], counted: Any, most: int, unit: Unit
 ) -> tuple[Any, Array]:
-    """Return what was counted in a unit of the unit's side, and what is compared of it.
+    """Return the counts of a unit of the unit's side, and the numbers to compare.
 
     That is the score and another number of at most so many outputs, as `side_unit` returns
     them.
@@ -173,7 +173,7 @@ def side_output_unit(mechanism: Mechanism[Any], pair: Pair[Any], unit: Unit) -> 
 
 
 def make_output_projection(mechanism: object) -> Callable[[Array], Array]:
-    """Return what makes one number of an output to compare, of all but the time it took."""
+    """Return a projection of outputs to one number each, of all but the time they took."""
     times = find_clock_columns(getattr(mechanism, "layout", None))
     if not times:
         return project_outputs

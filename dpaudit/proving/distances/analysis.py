@@ -77,7 +77,7 @@ class Analysis:
         self._distances: dict[int, Distance] = {}
 
     def facts(self, index: int) -> Facts:
-        """Return what rules know of a value."""
+        """Return the facts about a value."""
         found = self._facts.get(index)
         if found is not None:
             return found

@@ -30,7 +30,7 @@ Key = tuple[Any, ...]
 
 
 def key_of(knowledge: RuleKnowledge, node: Node, kind: NodeKind) -> Key | None:
-    """Return what decides the facts of a node; None where it is more than is compared.
+    """Return the key of a node's facts; None if it has more than is compared.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _key_of_constant(node: Node) -> Key | None:
 
 
 def _structure_of(knowledge: RuleKnowledge, node: Node) -> Any:
-    """Return what rules see of how operands are made."""
+    """Return the structure of operands, as rules see it."""
     if node.operation == "sum":
         inner = knowledge.program.nodes[node.operands[0]]
         return _facts_of_square(knowledge, inner)

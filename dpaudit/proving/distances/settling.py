@@ -121,7 +121,7 @@ def _lengths_of_any_number(array: Ends, axis: int) -> Ends:
 
 
 def bounds_of_norms(facts: Facts, is_apart: bool) -> Ends:
-    """Return what the norms of a row allow: of one row, or of the difference of two.
+    """Return the bounds that norms of a row imply: for one row, or for the difference of two.
 
     Two vectors u, v of entries of one sign have |u - v|^2 <= |u|^2 + |v|^2, and no entry of their
     difference is larger than one of theirs.
@@ -182,7 +182,7 @@ def merge_row_moves(movements: Ends, rows: RowOrigins, universe: Universe, *, is
 
 
 def _gather_column(total: Ends, each: Ends, column: Any, is_sum: bool) -> None:
-    """Add what one record of each row does; squares in place of lengths for rows beside others."""
+    """Add the effect of one record of each row; squares, not lengths, for rows beside others."""
     stand = column >= 0
     records, n = column[stand], total.shape[1]
     # bincount adds one weight after the other, and each addition may lose a unit in the last
@@ -311,7 +311,7 @@ def settle_facts(
 
 
 def _bound_moves_by_norms(moves: Ends, norms: dict[int, float] | None) -> Ends:
-    """Return what one record does to a number whose size is bounded."""
+    """Return the movement by one record of a number of bounded size."""
     return np.minimum(moves, 2 * min(norms.values())) if norms else moves
 
 
@@ -403,7 +403,7 @@ def _count_copies_of_sizes(sizes: Any, size: float) -> float:
 
 
 def sum_moves(moves: Sequence[Ends]) -> Ends:
-    """Return what records do that move several values at once."""
+    """Return the movement by records that move several values at once."""
     found = moves[0]
     for one in moves[1:]:
         found = add_up(found, one)

@@ -65,7 +65,7 @@ class SharedAnalysis(Analysis):
         return self._numbers[index]
 
     def _making(self, node: Node) -> Hashable:
-        """Return what a value is: its operation, and what its operands are."""
+        """Return the making of a value: its operation, and its operands."""
         operands = tuple(self._numbers[one] for one in node.operands)
         kind = self.kinds[node.index].value
         given = write_parameters(node.parameters)

@@ -50,7 +50,7 @@ class ReleasePlan(Protocol):
     """Nodes of a draft whose distances bound what a release costs."""
 
     def measure(self, bounds: Bounds) -> ReleaseCost:
-        """Return what it costs."""
+        """Return the cost."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Bound:
 
 
 def bound_trace(trace: FunctionTrace) -> Bound:
-    """Return what a function costs, from all its paths.
+    """Return the cost of a function, from all its paths.
 
     Raises
     ------
@@ -262,7 +262,7 @@ def _bound_paths(universe: Universe, paths: SequenceOf[Path]) -> Bound:
 def cost_of_path(
     program: PathProgram, universe: Universe, memory: DistanceMemory | None = None
 ) -> PathCost:
-    """Return what the releases of one program cost.
+    """Return the cost of one program's releases.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def _cost_or_none(
 def _compute_path_cost(
     reader: ReleaseReader, universe: Universe, memory: DistanceMemory | None
 ) -> PathCost:
-    """Return what a program costs, with what was claimed of it before."""
+    """Return the cost of a program, with its earlier claims."""
     claim_responses(reader, universe)
     reading = reader.read()
     plans = [_make_release_plan(reader, one) for one in reading.releases]

@@ -190,7 +190,7 @@ class _Junction:
         }
 
     def _append(self, program: PathProgram, needed: set[int]) -> dict[int, int]:
-        """Append what the other side needs, its draws as draws of their own."""
+        """Append the other side's steps, with its draws as draws of their own."""
         # Draws of either side are independent, so those of the other side get numbers of their
         # own.
         number = 1 + max((one.parameters.get("number", 0) for one in program.nodes), default=0)

@@ -120,7 +120,7 @@ def _add_stacked_node(draft: Draft, plans: dict[int, AdditivePlan | Response]) -
 
 
 def add_up(releases: SequenceOf[ReleaseCost], stacks: Stacks, bounds: Bounds) -> PathCost:
-    """Return what the releases of a path cost together."""
+    """Return the joint cost of a path's releases."""
     epsilon = _sum_of_epsilons(dict(enumerate(releases)), stacks, bounds)
     mu = _mu_of(dict(enumerate(releases)), stacks, bounds)
     is_whole = all(min(one.epsilon, one.mu) < math.inf for one in releases)

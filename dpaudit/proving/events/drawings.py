@@ -58,7 +58,7 @@ class ChoicePlan:
 
     @classmethod
     def of(cls, draft: Draft, release: RecordDraw) -> ChoicePlan:
-        """Append what is asked to a draft.
+        """Append the questions to a draft.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class ChoicePlan:
         return cls(node, scores, differences_of(draft, scores, node.place))
 
     def measure(self, bounds: Bounds) -> ReleaseCost:
-        """Return what the draw costs.
+        """Return the cost of the draw.
 
         Raises
         ------
@@ -150,7 +150,7 @@ class CoinsPlan:
 
     @classmethod
     def of(cls, draft: Draft, release: RecordDraw) -> CoinsPlan:
-        """Append what is asked to a draft."""
+        """Append the questions to a draft."""
         node = release.node
         p = draft.broadcast(node.operands[0], node.shape)
         # Both sides of a coin are outputs; near p = 1 the rare side costs the most.
@@ -159,7 +159,7 @@ class CoinsPlan:
         return cls(node, both, int(node.parameters.get("n", 1)))
 
     def measure(self, bounds: Bounds) -> ReleaseCost:
-        """Return what the coins cost.
+        """Return the cost of the coins.
 
         Raises
         ------
@@ -182,7 +182,7 @@ class CoinsPlan:
 
 
 def plan_of(draft: Draft, release: RecordDraw) -> ChoicePlan | CoinsPlan:
-    """Append what a draw from records asks to a draft.
+    """Append the questions of a draw from records to a draft.
 
     Raises
     ------

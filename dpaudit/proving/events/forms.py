@@ -177,7 +177,7 @@ def _scale_term(draft: Draft, node: Node, term: NoiseTerm, factor: int) -> Noise
 
 
 def _move_form(draft: Draft, node: Node, forms: Sequence[NoiseForm]) -> NoiseForm:
-    """Return what a reshape, a transpose, a broadcast or a take makes of one form."""
+    """Return the form after a reshape, a transpose, a broadcast or a take."""
     (form,) = forms
     before = draft.shape(node.operands[0])
     centre = None

@@ -213,7 +213,7 @@ class _Rewriting:
         return _Match("exponential", -1.0, inner.base, inner.inside | {index})
 
     def _logarithm(self, index: int) -> _Affine | None:
-        """Return what a logarithm is taken of."""
+        """Return the argument of a logarithm."""
         node = self.draft.node(index)
         if node.operation not in ("log", "log1p"):
             return None

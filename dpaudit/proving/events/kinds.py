@@ -66,7 +66,7 @@ class ReleaseReading:
 
 
 def classify_nodes(program: PathProgram) -> tuple[NodeKind, ...]:
-    """Return what each node depends on.
+    """Return the dependence of each node.
 
     Raises
     ------

@@ -58,7 +58,7 @@ class EntryDirection:
         return EntryDirection(self.falls, self.rises)
 
     def joined(self, other: EntryDirection) -> EntryDirection:
-        """Return what either may do."""
+        """Return the direction that covers either."""
         return EntryDirection(self.rises or other.rises, self.falls or other.falls)
 
 

@@ -102,7 +102,7 @@ class ReleaseCost:
 def make_pure_spending(
     node: Node, mechanism: str, epsilon: float, event: Release | None = None
 ) -> ReleaseCost:
-    """Return what a release costs that is epsilon-differentially private.
+    """Return the cost of an epsilon-differentially private release.
 
     It is ``epsilon^2 / 2`` zero-concentrated (Bun & Steinke 2016, Proposition 1.4).
     """
@@ -136,7 +136,7 @@ class AdditivePlan:
 
     @classmethod
     def of(cls, draft: Draft, release: Additive) -> AdditivePlan:
-        """Append what is asked to a draft."""
+        """Append the questions to a draft."""
         unit = common_scale(draft, release.noise)
         # With one public scale the event has the sensitivity and the noise that a reader knows
         # from the code; otherwise the centre is measured in units of its scale.
@@ -148,7 +148,7 @@ class AdditivePlan:
         return cls(release, ratio, 1.0)
 
     def measure(self, bounds: Bounds) -> ReleaseCost:
-        """Return what the release costs.
+        """Return the cost of the release.
 
         Raises
         ------

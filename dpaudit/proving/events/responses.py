@@ -92,7 +92,7 @@ class Response:
         return draft.apply("multiply", [row, draft.constant(slope)], place=self.node.place)
 
     def measure(self, bounds: Bounds) -> ReleaseCost:
-        """Return what it costs.
+        """Return the cost.
 
         Raises
         ------
@@ -242,7 +242,7 @@ class _ResponseFinder:
         )
 
     def _cone(self, node: Node) -> _Cone | None:
-        """Return what a value is made of, if it is coins and one private value, entry by entry."""
+        """Return the parts of a value, if it is coins and one private value, entry by entry."""
         inside, coins, truths, pending = {node.index}, set[int](), set[int](), [*node.operands]
         while pending:
             one = pending.pop()

@@ -71,7 +71,7 @@ class SampledPlan:
     sample: Sample
 
     def measure(self, bounds: Bounds) -> ReleaseCost:
-        """Return what the release costs: that for fixed coins where the theorem does not apply.
+        """Return the cost of the release: that for fixed coins where the theorem does not apply.
 
         Raises
         ------

@@ -68,7 +68,7 @@ class SelectionPlan:
 
     @classmethod
     def of(cls, draft: Draft, release: Selection) -> SelectionPlan:
-        """Append what is asked to a draft."""
+        """Append the questions to a draft."""
         whole = AdditivePlan.of(draft, release.scores)
         is_one = _has_one_scale(draft, release.scores.noise)
         row = draft.flatten(draft.broadcast(whole.asked, release.scores.node.shape))

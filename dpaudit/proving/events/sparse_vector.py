@@ -98,7 +98,7 @@ class ThresholdComparison:
     is_shown: bool
 
     def cost(self, distance: float, shift: float) -> float:
-        """Return what it costs when the threshold moves by ``shift``."""
+        """Return the cost when the threshold moves by ``shift``."""
         if self.is_shown:
             short = distance + abs(shift)
         else:
@@ -127,7 +127,7 @@ class ThresholdComparisons:
     together: tuple[dict[int, int] | None, dict[int, int] | None]
 
     def measure(self, bounds: Bounds) -> ReleaseCost:
-        """Return what this path's comparisons cost.
+        """Return the cost of this path's comparisons.
 
         Raises
         ------

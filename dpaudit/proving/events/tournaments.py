@@ -160,7 +160,7 @@ def _number_node_forms(program: PathProgram, known: dict[Hashable, int]) -> list
 
 
 def _format_public_output(draft: Draft, number: int, skeletons: Sequence[object]) -> str | None:
-    """Return what a path returns, as text, where that is public from the start."""
+    """Return the output of a path, as text, if that is public from the start."""
     values = [draft.value(one) for one in draft.program.outputs]
     # What is computed from a score tells more than its place.
     if any(one is None for one in values):

@@ -1,1 +1,1 @@
-"""From what a function does to what the checker reads: programs of one real number a node."""
+"""Programs for the checker, with one real number a node, from the program of a function."""

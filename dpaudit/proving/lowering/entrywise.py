@@ -195,7 +195,7 @@ ENTRYWISE: Mapping[str, Callable[..., Scalar]] = {
 
 
 def apply_sampling_coin(core: Core, name: str, args: tuple[Scalar, ...]) -> Scalar:
-    """Return what a secret coin is multiplied by: nothing else may be done with one.
+    """Return the product with a secret coin: no other operation on one is allowed.
 
     Raises
     ------

@@ -256,7 +256,7 @@ class _Lowering:
         return self._plain(node, [self._shown(one) for one in blocks] if noisy else blocks)
 
     def _plain(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
-        """Return what is done to numbers without noise."""
+        """Return the result of an operation on numbers without noise."""
         name, given = node.operation, node.parameters
         if name == "decide":
             (one,) = blocks[0].items
@@ -405,7 +405,7 @@ class _Lowering:
         return replace(centre, noise=kept, is_local=local if kept else centre.is_local)
 
     def _shown(self, block: ScalarBlock) -> ScalarBlock:
-        """Return what an array is once somebody has looked at it."""
+        """Return an array after somebody has looked at it."""
         return replace_items(block, [self._add_release_node(one) for one in block.items])
 
     def _add_release_node(self, one: Scalar) -> Scalar:
@@ -464,7 +464,7 @@ class _Lowering:
         return replace_items(truth[1], items)
 
     def _called(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
-        """Return what a function makes of public numbers."""
+        """Return the result of a function on public numbers."""
         if any(one.axis is not None for one in blocks):
             raise NotAlike("a function of all records")
         parts = [one for block in blocks for one in block.items]

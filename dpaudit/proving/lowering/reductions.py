@@ -143,7 +143,7 @@ class Reducer:
         return self._along(node, block, sums)
 
     def _along(self, node: Node, block: ScalarBlock, function: Any) -> ScalarBlock:
-        """Return what a function makes of the numbers along an axis."""
+        """Return the result of a function on the numbers along an axis."""
         axis = node.parameters["axis"]
         along = range(len(block.shape))[-1 if axis is None else axis]
         # One number stands for all records, and has no place among them.

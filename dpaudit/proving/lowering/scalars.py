@@ -196,7 +196,7 @@ class Core:
         return found
 
     def _scale(self, found: int, node: int, factor: Fraction, constant: Fraction) -> None:
-        """Remember what a multiple of a length or limit, plus a constant, is."""
+        """Remember the multiple of a length or limit, plus a constant."""
         if node in self._lengths and factor > 0 <= constant:
             a, b, vector = self._lengths[node]
             self._lengths[found] = (a * factor, b * factor + constant, vector)
@@ -284,7 +284,7 @@ class Core:
         return found
 
     def _invert(self, found: int, node: int) -> None:
-        """Remember what one over a length is, or over the larger of a length and a number."""
+        """Remember the inverse of a length, or of the larger of a length and a number."""
         if node in self._lengths:
             a, b, vector = self._lengths[node]
             self._limits[found] = ClipFactor(1 / a, vector, b / a)

@@ -19,14 +19,14 @@ _OTHERWISE = "what an audit reads, observes, ignores or makes anew is no output 
 
 
 def read_reference(reference: str, request: TraceRequest, form: str | None) -> str:
-    """Return what is read of ``module:name``, which is imported here."""
+    """Return the reading of ``module:name``, which is imported here."""
     with redirect_stdout(sys.stderr):  # standard output is for results
         function = load_reference("function", reference)
         return _make_trace_answer(function, form_of(function, form), request)
 
 
 def read_mechanism(mechanism: Any, request: TraceRequest) -> str:
-    """Return what is read of a mechanism of an audit."""
+    """Return the reading of an audit's mechanism."""
     if not isinstance(mechanism, CodeMechanism):
         return _make_refusal_answer(
             "mechanism", "the mechanism states its law itself, and is no plain code"

@@ -116,7 +116,7 @@ def universe_of(
 def layout_of(
     domain: Domain, relation: Relation | str, *, records: int | None = None
 ) -> DatasetLayout:
-    """Return what `universe_of` does, and what datasets of it are to a function."""
+    """Return the universe of `universe_of`, and the form of its datasets for a function."""
     named = relation_in(domain, relation)
     if domain.frame is not None:
         raise NotProved.at(_PLACE, "datasets are graphs, whose edges no rule follows")
@@ -144,7 +144,7 @@ def layout_of(
 
 
 def _form_of(example: Any) -> Form:
-    """Return what a function takes a dataset for."""
+    """Return the form in which a function takes a dataset."""
     if hasattr(example, "iloc"):
         if not hasattr(example, "columns"):
             raise NotProved.at(_PLACE, "a dataset is a column of pandas", "give a table")
@@ -311,7 +311,7 @@ def _type_of(column: Column) -> np.dtype[Any]:
 
 
 def _values_by_part(domain: Domain, parts: Sequence[Part]) -> dict[str, tuple[Any, ...]]:
-    """Return what parts may hold that do not hold any numbers between ends."""
+    """Return the possible values of parts that do not hold any numbers between ends."""
     columns = domain.layout.columns
     if len(parts) < len(columns):  # of arrays with labels, the last column is that of the labels
         columns = columns[len(columns) - 1 :]

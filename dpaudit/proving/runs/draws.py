@@ -74,7 +74,7 @@ class DrawRequest:
 
 
 def read_call(call: Call, given: Given) -> DrawRequest:
-    """Return what a call of a primitive asks for.
+    """Return the request of a primitive's call.
 
     Raises
     ------
@@ -116,7 +116,7 @@ class Arguments:
         return self.public(self.get(place, name, default), name)
 
     def public(self, value: Any, name: str) -> Any:
-        """Return what no record and no noise decides."""
+        """Return a number that no record and no noise decides."""
         if isinstance(value, Symbol):
             return value.plain(f"records or noise decide {name} of {self.title}")[()]
         if holds_symbol(value):
@@ -155,7 +155,7 @@ class Arguments:
 
 
 def _of_range(low: int, high: int, shape: Any, *, is_python: bool) -> DrawRequest:
-    """Return what asks for whole numbers from ``low`` to ``high``, without it."""
+    """Return the request for whole numbers from ``low`` to ``high``, without it."""
     if not low < high:
         raise NotFollowed("there is no whole number to be drawn")
     # Sums and differences of two such draws still fit into 64 bits.
@@ -172,7 +172,7 @@ def _of_range(low: int, high: int, shape: Any, *, is_python: bool) -> DrawReques
 
 
 def _as_of(is_python: bool) -> Callable[[Any], Any]:
-    """Return what makes a number of Python's of a draw that is none of a symbol."""
+    """Return the conversion to a number of Python's, for a draw that is no symbol."""
     if not is_python:
         return _get_same_draw
     return lambda draw: draw if isinstance(draw, Symbol) else draw.item()
@@ -227,7 +227,7 @@ def _get_probability_operand(given: Arguments, value: Any, name: str = "p") -> t
 def _make_count_parser(
     law: str, count_place: int | None, count: int | None
 ) -> Callable[..., DrawRequest]:
-    """Return what reads a count of successes: of ``n`` tries, or of one."""
+    """Return the parser of a count of successes: of ``n`` tries, or of one."""
 
     def read(given: Arguments) -> DrawRequest:
         tries = given.whole(count_place, "n") if count is None else count

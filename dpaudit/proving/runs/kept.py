@@ -70,7 +70,7 @@ class CodeState:
 
 
 def find_kept_state(function: Any) -> CodeState:
-    """Return what code reaches by its names.
+    """Return the values that code reaches by its names.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class _CodeWalk:
         self.label = ""
 
     def of(self, function: Any) -> CodeState:
-        """Return what is reached, once there are no more names."""
+        """Return the reached values, once there are no more names."""
         name = getattr(function, "__name__", type(function).__name__)
         self.visit(function, name)
         self.visit(inspect.unwrap(function), name)
@@ -141,7 +141,7 @@ class _CodeWalk:
             self.pending, self.by_names = [], []
 
     def visit(self, value: Any, label: str = "") -> Any:
-        """Return what tells a value from another one, and look into it later."""
+        """Return a key that tells a value from another one, and look into it later."""
         # By type and text: 1, True and 1.0 are equal and yet other values.
         if type(value) in _PLAIN:
             return (type(value).__name__, repr(value))
@@ -166,7 +166,7 @@ class _CodeWalk:
         return self._of_others(value) if is_of_library(kind) else self._of_people(value)
 
     def _of_people(self, value: Any) -> Any:
-        """Return what an instance holds: attributes, entries, and what its class holds."""
+        """Return the state of an instance: attributes, entries, and the part of its class."""
         self.visit(type(value))
         base = self._base(value)
         held = [base, self._attributes(value)]
@@ -177,7 +177,7 @@ class _CodeWalk:
         return held
 
     def _base(self, value: Any) -> Any:
-        """Return what a class of C holds for an instance of a class of people's."""
+        """Return the state that a class of C holds for an instance of a class of people's."""
         for kinds, read in _ENTRIES:
             if isinstance(value, kinds):
                 return read(self, value)
@@ -193,7 +193,7 @@ class _CodeWalk:
         return [(name, self.visit(one)) for name, one in list(own.items())]
 
     def _of_others(self, value: Any) -> Any:
-        """Return what an object of a library holds, as far as others can change it."""
+        """Return the state of a library's object, as far as others can change it."""
         for one in _of_people_in(gc.get_referents(value)):
             self.visit(one)
         for kinds, read in _ENTRIES:
@@ -253,7 +253,7 @@ class _CodeWalk:
         )
 
     def _module(self, module: ModuleType) -> Any:
-        """Return what code has names for; of a library's what it may set, and other modules."""
+        """Return the names of code; of a library those that it may set, and other modules."""
         self.by_names.append(module)
         is_of_others = _is_ours(module.__name__) or tracked.is_installed(_get_module_file(module))
         held = vars(module)

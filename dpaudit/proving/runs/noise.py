@@ -54,7 +54,7 @@ class SymbolicState(recorder.State):
         self.formed = set[int]()
 
     def form(self, call: Call, location: Any, scale: Any) -> Any:
-        """Return what a call of a law with location and scale draws."""
+        """Return the draws of a call of a law with location and scale."""
         self._check(call)
         found: Any = self._draw(call.kind, call.shape, "float64")
         if np.any(np.asarray(scale) != 1):
@@ -62,7 +62,7 @@ class SymbolicState(recorder.State):
         return found + location if np.any(np.asarray(location) != 0) else found
 
     def form_other(self, call: Call, draw: Any, given: dict[str, Any]) -> Any:
-        """Return what a call of any other law draws; refuse what no program has."""
+        """Return the draws of a call of any other law; refuse those that no program has."""
         self._check(call)
         if call.kind == CORRELATED:
             return self._correlated(given)
@@ -121,14 +121,14 @@ class PlainState(recorder.State):
         self.drawn = list[RunDraw]()
 
     def form(self, call: Call, location: Any, scale: Any) -> Any:
-        """Return what a call of a law with location and scale draws, as numbers."""
+        """Return the draws of a call of a law with location and scale, as numbers."""
         numbers = np.asarray(recorder.standard_draw(call.kind, self.rng, call.shape), dtype=float)
         self.drawn.append(RunDraw(call.kind, {}, numbers))
         value = np.asarray(location + scale * numbers, dtype=float)
         return value if value.ndim else float(value)
 
     def form_other(self, call: Call, draw: Any, given: dict[str, Any]) -> Any:
-        """Return what a call of any other law draws, as the symbols' run reads it."""
+        """Return the draws of a call of any other law, as the symbols' run reads it."""
         if call.kind == CORRELATED:
             return self._correlated(call, given)
         asked = read_call(call, given)

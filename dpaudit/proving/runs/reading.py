@@ -65,7 +65,7 @@ def read_trace(
     runs: int = RUNS,
     most_paths: int = MOST_PATHS,
 ) -> FunctionTrace:
-    """Return what a function does on all datasets.
+    """Return the trace of a function on all datasets.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class _SymbolReader:
         return ways
 
     def _refuse_state(self, before: CodeState, codes: Collection[CodeType]) -> None:
-        """Refuse what may be another one for the next call, and code that nobody looked for."""
+        """Refuse state that may differ for the next call, and code that nobody looked for."""
         place, after = place_of(self.function), find_kept_state(self.function)
         if (name := unread_name(before)) is not None:
             raise NotProved.at(place, _NOT_READ.format(name), _CURE_OF_KEPT)

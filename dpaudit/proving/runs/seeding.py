@@ -61,7 +61,7 @@ def _line_of_seed(file: str, time: float) -> int | None:
 
 
 def _run_on_import(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what runs when a module is loaded: all but the bodies of functions."""
+    """Yield the code that runs when a module is loaded: all but the bodies of functions."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield child

@@ -72,7 +72,7 @@ def least_followed(all_steps: Iterable[Steps]) -> int:
 
 @contextmanager
 def record_steps(steps: Steps) -> Iterator[None]:
-    """Note what frames of people's code execute inside the block."""
+    """Record the instructions that frames of people's code execute inside the block."""
     before, held = sys.gettrace(), dict[FrameType, tuple[int, int]]()
 
     def enter(frame: FrameType, event: str, _: Any) -> Any:
@@ -98,7 +98,7 @@ def record_steps(steps: Steps) -> Iterator[None]:
 def _make_step_follower(
     code: CodeType, known: tuple[int, int], steps: Steps, held: dict[FrameType, tuple[int, int]]
 ) -> Any:
-    """Return what is called for each instruction of a frame, and where it returns or yields."""
+    """Return the callback for each instruction of a frame, and for its returns and yields."""
     number, done = known
 
     def follow(frame: FrameType, event: str, _: Any) -> Any:

@@ -68,7 +68,7 @@ def _make_symbol_replacements(tracing: SymbolTracing) -> Iterator[tuple[Any, Any
 
 
 def _apply_to_entries(tracing: SymbolTracing, function: Any, given: Any) -> Any:
-    """Return what a function of numbers makes of each entry."""
+    """Return the results of a function of numbers on each entry."""
     arrays = [structure.copy_symbol(tracing.symbol_of(one)) for one in given]
     dims = np.broadcast_shapes(
         *(structure.require_known_lengths(tracing, one.dims) for one in arrays)

@@ -52,17 +52,17 @@ def as_number(symbol: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def to_float(value: Any) -> Any:
-    """Return what ``float`` makes of a symbol."""
+    """Return the result of ``float`` on a symbol."""
     return as_number(number_of(value), DOUBLE)
 
 
 def to_int(value: Any) -> Any:
-    """Return what ``int`` makes of a symbol."""
+    """Return the result of ``int`` on a symbol."""
     return as_number(number_of(value), WHOLE)
 
 
 def to_bool(value: Any) -> Any:
-    """Return what ``bool`` makes of a symbol."""
+    """Return the result of ``bool`` on a symbol."""
     number = number_of(value)
     found = number if number.dtype.kind == "b" else np.not_equal(number, 0)
     return as_number(found, TRUTH)
@@ -76,7 +76,7 @@ def to_list_or_symbol(values: Any) -> Any:
 
 
 def count_entries(values: Any) -> Any:
-    """Return what ``len`` does; a symbol where neighbours differ in it."""
+    """Return the result of ``len``; a symbol if neighbours differ in it."""
     if isinstance(values, Labels):
         values = values.codes
     if hasattr(type(values), "row_count"):
@@ -89,7 +89,7 @@ def count_entries(values: Any) -> Any:
 
 
 def add_up(values: Any, start: Any = 0) -> Any:
-    """Return what ``sum`` does."""
+    """Return the result of ``sum``."""
     given: Any = to_list_or_symbol(values)
     total: Any
     if isinstance(given, SYMBOLIC):

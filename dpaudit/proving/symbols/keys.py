@@ -20,7 +20,7 @@ def name_of(dtype: np.dtype[Any]) -> str:
 
 
 def compute_content_digest(content: bytes) -> bytes:
-    """Return what stands for the content of a large array."""
+    """Return a digest of a large array's content."""
     # A digest that nobody can find two contents for: a collision would take one array for
     # another.
     return hashlib.blake2b(content, digest_size=32).digest()

@@ -42,7 +42,7 @@ class Vocabulary:
 
 
 def _make_equality_key(value: Any) -> Any:
-    """Return what is the same of equal values, as ``==`` has it."""
+    """Return a key that equal values share, as ``==`` has it."""
     try:
         hash(value)
     except TypeError:

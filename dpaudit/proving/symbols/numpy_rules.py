@@ -47,14 +47,14 @@ class NumpyRules:
     def operate(
         self, tracing: SymbolTracing, ufunc: Any, method: str, given: Any, options: Any
     ) -> Any:
-        """Return what a universal function, by its method, makes of symbols and arrays."""
+        """Return the result of a universal function, by its method, on symbols and arrays."""
         with FailuresNoted(tracing):
             if (held := _subset_in(given)) is not None:
                 return subsets.apply_subset_ufunc(held, ufunc, method, given, options)
             return operators.apply_ufunc_method(tracing, ufunc, method, given, options)
 
     def call(self, tracing: SymbolTracing, function: Any, args: Any, named: Any) -> Any:
-        """Return what any other function of numpy makes of arguments that hold symbols."""
+        """Return the result of any other function of numpy on arguments that hold symbols."""
         with FailuresNoted(tracing):
             if (held := _subset_in((*args, *named.values()))) is not None:
                 return subsets.call_subset_function(held, original_of(function), args, named)
@@ -117,7 +117,7 @@ def _subset_in(values: Any) -> subsets.Subset | None:
 
 
 def _hidden_key(symbol: Symbol, key: Any) -> tuple[Symbol, tuple[Any, ...]] | None:
-    """Return what records or noise decide of an index, and the index of the other axes."""
+    """Return the private or noisy parts of an index, and the index of the other axes."""
     items = key if isinstance(key, tuple) else (key,)
     if _subset_in(items) is not None:
         symbol.tracing.refuse("records that a condition chooses decide a position")
@@ -136,7 +136,7 @@ NUMPY = NumpyRules()
 
 
 def apply_numpy_function(tracing: SymbolTracing, function: Any, args: Any, named: Any) -> Any:
-    """Return what a function of numpy makes of arguments that hold symbols."""
+    """Return the result of a function of numpy on arguments that hold symbols."""
     into = named.get("out")
     if into is not None:
         given = {key: value for key, value in named.items() if key != "out"}
@@ -159,7 +159,7 @@ def apply_numpy_function(tracing: SymbolTracing, function: Any, args: Any, named
 
 
 def _cure_of(function: Any) -> str:
-    """Return what would make a function provable, where that is known."""
+    """Return the remedy that would make a function provable, if one is known."""
     if (cure := _CURES.get(function)) is not None:
         return cure
     room = getattr(function, "__module__", None) or ""

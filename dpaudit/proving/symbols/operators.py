@@ -22,7 +22,7 @@ from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing, holds_symbol
 def apply_ufunc_method(
     tracing: SymbolTracing, ufunc: Any, method: str, given: Any, options: Any
 ) -> Any:
-    """Return what a universal function, by its method, makes of symbols and arrays."""
+    """Return the result of a universal function, by its method, on symbols and arrays."""
     options = {key: value for key, value in options.items() if value is not None or key == "axis"}
     into = options.pop("out", None)
     into = into[0] if isinstance(into, tuple) and len(into) == 1 else into
@@ -58,7 +58,7 @@ def write_result(tracing: SymbolTracing, into: Symbol, found: Any, where: Any = 
 def apply_ufunc_rule(
     tracing: SymbolTracing, ufunc: Any, given: Sequence[Any], options: Any = None
 ) -> Any:
-    """Return what a universal function makes of symbols and numbers."""
+    """Return the result of a universal function on symbols and numbers."""
     if ufunc is np.multiply and any(isinstance(one, list | tuple) for one in given):
         if not all(isinstance(one, list | tuple) or shape_of(one) for one in given):
             tracing.refuse("records or noise decide how often a list is repeated")
@@ -80,7 +80,7 @@ def apply_ufunc_rule(
 
 
 def _of_public(tracing: SymbolTracing, ufunc: Any, given: Sequence[Any], options: Any) -> Any:
-    """Return what numpy makes of public numbers, as symbols that can be written into."""
+    """Return numpy's result on public numbers, as symbols that can be written into."""
     plain = [
         one.value
         if isinstance(one, Symbol) and one.is_array
@@ -113,7 +113,7 @@ def _to_operand(tracing: SymbolTracing, value: Any) -> Symbol | bool | int | flo
 
 
 def type_of(value: Any) -> Any:
-    """Return what numpy knows of an operand's type."""
+    """Return numpy's type of an operand."""
     if isinstance(value, Symbol):
         return _WEAK.get(value.dtype.kind, value.dtype) if value.is_weak else value.dtype
     return value.dtype if hasattr(value, "dtype") else type(value)

@@ -138,7 +138,7 @@ def _trace_einsum(
 
 
 def _remove_repeated_letters(symbol: Symbol, letters: str) -> tuple[Symbol, str]:
-    """Return what a letter that stands twice leaves of an array, and its letters."""
+    """Return an array without the letter that stands twice, and its letters."""
     for one in dict.fromkeys(letters):
         while letters.count(one) > 1:
             first = letters.index(one)

@@ -95,7 +95,7 @@ class Crowd(Symbol):
         return np.sum(np.equal(self, value))
 
     def refuse_operator(self, *others: Any) -> NoReturn:
-        """Refuse what lists do otherwise than arrays."""
+        """Refuse operators that lists and arrays define differently."""
         self.tracing.refuse(
             "a list of records is joined, compared or repeated", "make it an array: numpy.array"
         )

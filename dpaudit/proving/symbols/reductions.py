@@ -38,7 +38,7 @@ def emit_reduction(
     keepdims: Any = False,
     **parameters: Any,
 ) -> Symbol:
-    """Write what takes axes away."""
+    """Write an operation that takes axes away."""
     axes = axes_of(axis, symbol.ndim)
     if keepdims not in (True, False):
         tracing.refuse("is given keepdims= that is neither true nor false")
@@ -261,7 +261,7 @@ def get_ravelled_shape(symbol: Symbol) -> Shape:
 def _along_one(
     tracing: SymbolTracing, symbol: Symbol, axis: Any, operation: str, dtype: np.dtype[Any]
 ) -> Symbol:
-    """Write what keeps an axis and changes the entries along it."""
+    """Write an operation that keeps an axis and changes the entries along it."""
     if axis is None:
         symbol, axis = structure.reshape_symbol(symbol, get_ravelled_shape(symbol)), 0
     at = axes_of(int(axis), symbol.ndim)[0]

@@ -189,7 +189,7 @@ _STAND_INS: dict[type, type] = {float: OwnFloat, int: OwnInt, bool: OwnBool, typ
 
 
 def is_instance(value: Any, kinds: Any) -> bool:
-    """Return what ``isinstance`` says of the value that a symbol stands for."""
+    """Return the result of ``isinstance`` on the value that a symbol stands for."""
     return _isinstance(sample_of(value), _plain_kinds(kinds))
 
 
@@ -200,12 +200,12 @@ def _plain_kinds(kinds: Any) -> Any:
 
 
 def has_attribute(value: Any, name: str) -> bool:
-    """Return what ``hasattr`` says of the value that a symbol stands for."""
+    """Return the result of ``hasattr`` on the value that a symbol stands for."""
     return hasattr(sample_of(value), name)
 
 
 def get_attribute(value: Any, name: str, *default: Any) -> Any:
-    """Return what ``getattr`` does, of a symbol where its value has such an attribute."""
+    """Return the result of ``getattr``, of a symbol if its value has such an attribute."""
     if default and not has_attribute(value, name):
         return default[0]
     return getattr(value, name, *default)
@@ -241,7 +241,7 @@ def _extreme_of_array(values: Any, name: str, named: dict[str, Any]) -> Any:
 
 
 def sort_entries(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
-    """Return what ``sorted`` does."""
+    """Return the result of ``sorted``."""
     given = to_list_or_symbol(values)
     if not is_symbolic(given):
         return sorted(given, key=key, reverse=reverse)
@@ -271,7 +271,7 @@ def _convert_to_truth(value: Any) -> Any:
 
 
 def round_number(value: Any, digits: int | None = None) -> Any:
-    """Return what ``round`` does."""
+    """Return the result of ``round``."""
     if not _isinstance(value, Symbol) or value.dims:
         return round(value) if digits is None else round(value, digits)
     if digits is None:

@@ -57,7 +57,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 def rule_of(ufunc: Any) -> Callable[..., Any] | None:
-    """Return what a universal function of scipy is made of, or nothing."""
+    """Return the rule of a universal function of scipy, or nothing."""
     name = getattr(ufunc, "__name__", "")
     room = sys.modules.get("scipy.special")
     return UFUNCS.get(name) if room is not None and getattr(room, name, None) is ufunc else None

@@ -286,7 +286,7 @@ def _make_taker(tracing: SymbolTracing, found: Pick) -> Any:
 
 
 def make_fresh_symbol(symbol: Symbol, apply: Any, emit: Any, *, is_array: bool = True) -> Any:
-    """Return what is made of a symbol's entries, in memory of its own."""
+    """Return the result on a symbol's entries, in memory of its own."""
     tracing = symbol.tracing
     if (value := symbol.value) is not None:
         found = np.array(apply(value))

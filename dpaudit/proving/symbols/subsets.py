@@ -216,7 +216,7 @@ def length_of(value: Symbol | Subset) -> Any:
 def apply_subset_ufunc(
     subset: Subset, ufunc: Any, method: str, given: Sequence[Any], options: Any
 ) -> Any:
-    """Return what a universal function makes of a subset and numbers that all its entries meet."""
+    """Return the result of a universal function on a subset and numbers for all its entries."""
     into = options.pop("out", (None,))[0]
     if method == "reduce" and ufunc in _REDUCED and isinstance(given[0], Subset):
         return call_subset_function(given[0], _REDUCED[ufunc], given, options)
@@ -253,14 +253,14 @@ def _value_of(subset: Subset, one: Any) -> Any:
 
 
 def call_method(subset: Subset, function: Any, *given: Any, **named: Any) -> Any:
-    """Return what a method makes of a subset."""
+    """Return the result of a method on a subset."""
     return call_subset_function(subset, function, (subset, *given), named)
 
 
 def call_subset_function(
     subset: Subset, function: Any, args: Sequence[Any], named: dict[str, Any]
 ) -> Any:
-    """Return what a function of numpy makes of a subset."""
+    """Return the result of a function of numpy on a subset."""
     named = {key: one for key, one in named.items() if one is not None}
     if "out" in named:
         subset.refuse("writes the records that a condition chooses into another array")
@@ -283,7 +283,7 @@ def call_subset_function(
 def _apply_along_rows(
     subset: Subset, function: Any, args: Sequence[Any], named: Any, axis: int
 ) -> Subset:
-    """Return what a function makes of each row by itself."""
+    """Return the result of a function on each row by itself."""
     others = args[1:] if function is _NORM else args[2:]
     if (others and function is not _NORM) or named.keys() - {"axis", "ord"}:
         subset.refuse("a function of rows is given arguments that are not followed")

@@ -40,10 +40,10 @@ class SymbolRules(Protocol):
     def operate(
         self, tracing: SymbolTracing, ufunc: Any, method: str, given: Any, options: Any
     ) -> Any:
-        """Return what a universal function, by its method, makes of symbols and arrays."""
+        """Return the result of a universal function, by its method, on symbols and arrays."""
 
     def call(self, tracing: SymbolTracing, function: Any, args: Any, named: Any) -> Any:
-        """Return what any other function of numpy makes of arguments that hold symbols."""
+        """Return the result of any other function of numpy on arguments that hold symbols."""
 
     def take(self, symbol: Symbol, key: Any) -> Any:
         """Return entries of a symbol."""

@@ -81,7 +81,7 @@ class TableSymbol:
         self.parts[key] = self._new(value)
 
     def _new(self, value: Any) -> Symbol | Labels:
-        """Return what a column is to hold."""
+        """Return the new content of a column."""
         first = next(iter(self.parts.values()))
         rows = first.codes if isinstance(first, Labels) else first
         if isinstance(value, ColumnSymbol):

@@ -65,7 +65,7 @@ def _emit_written(symbol: Symbol, items: tuple[Any, ...], given: Symbol) -> int:
 def _emit_written_entry(
     tracing: SymbolTracing, given: Symbol, dims: Shape, dtype: np.dtype[Any]
 ) -> int:
-    """Return what is written as a node of a shape, or of none, and of the array's type."""
+    """Return the written value as a node of a shape, or of none, and of the array's type."""
     node = structure.emit_convert(tracing, given.index, dtype)
     held = tracing.program.nodes[node].shape
     if (held == () and None in dims) or held == dims:
@@ -79,7 +79,7 @@ def _emit_written_entry(
 
 
 def _check_fits(held: Shape, dims: Shape) -> None:
-    """Raise what numpy raises where a shape cannot be written into another."""
+    """Raise numpy's error if a shape cannot be written into another."""
     into = structure.public_lengths(dims)
     np.broadcast_to(np.empty(structure.public_lengths(held)), into)
 

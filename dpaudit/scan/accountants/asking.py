@@ -115,7 +115,7 @@ def ask_in_environment(
 def _read_child_lines(
     module: Path, work: Mapping[str, Any], python: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield what the asking process says."""
+    """Yield the lines of the asking process."""
     # One thread each: the processor seconds of all threads count, and would depend on the
     # number of cores.
     environment = {**os.environ, **dict.fromkeys(_THREADS, "1"), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -113,7 +113,7 @@ class AccountantScan(ReportPart):
         return [group for group in self.violations if not group.public]
 
     def published(self) -> PublishedAccountant:
-        """Return what may be shown to the public: nothing of what has no public thread."""
+        """Return the public part: nothing that has no public thread."""
         mine = set(PublishedAccountant.model_fields) & set(type(self).model_fields)
         # The public document takes over only fields that it declares, so that a field that is
         # added to the private one does not become public by itself.

@@ -112,7 +112,7 @@ def judge_answer(answer: MethodAnswer, method: AccountantMethod) -> Iterator[Ans
 def _get_stated_ends(
     answer: MethodAnswer, method: AccountantMethod
 ) -> tuple[float | None, float | None]:
-    """Return what is said to be at most the truth, and what is said to be at least it."""
+    """Return the bounds that claim to be at most, and at least, the truth."""
     first, last = answer.values[0], answer.values[-1]
     match method.states:
         case "lower bound":

@@ -40,7 +40,7 @@ def write_accountant_scan(result: AccountantScan, folder: Path) -> Path:
 
 
 def format_group_sentence(group: AnswerGroup) -> str:
-    """Return what a group of answers has in common, with its worst example."""
+    """Return the sentence on a group of answers, with its worst example."""
     first = group.examples[0]
     words = first.words or _format_example_answer(group, first)
     many = "" if group.answers == 1 else f", and {format_integer(group.answers - 1)} more"
@@ -64,7 +64,7 @@ def _format_example_answer(group: AnswerGroup, example: Example) -> str:
 
 
 def format_closing_sentence(result: AccountantScan) -> str:
-    """Return what was asked in all, and what came of it."""
+    """Return the sentence on all questions and their outcome."""
     false = sum(group.answers for group in result.violations)
     claims = f"{format_integer(false)} answers claim" if false != 1 else "1 answer claims"
     return (
@@ -81,7 +81,7 @@ def render_accountant_markdown(result: AccountantScan) -> str:
 
 
 def public_markdown(public: PublishedAccountant) -> str:
-    """Return what is public of a scan as Markdown."""
+    """Return the public part of a scan as Markdown."""
     return "\n".join(_public_lines(public)) + "\n"
 
 

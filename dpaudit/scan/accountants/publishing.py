@@ -15,7 +15,7 @@ from dpaudit.scan.gallery import write_index
 
 
 def publish_accountant_scan(result: AccountantScan, gallery: Path) -> Path:
-    """Write what is public of a scan into a gallery, and the index; return the release's page.
+    """Write the public part of a scan into a gallery, and the index; return the release's page.
 
     Raises
     ------

@@ -28,7 +28,7 @@ def scan_accountant(
     memory: int | None = MEMORY,
     progress: Progress | None = None,
 ) -> AccountantScan:
-    """Return what an accountant's answers to all questions are worth.
+    """Return the judgement of an accountant's answers to all questions.
 
     Parameters
     ----------

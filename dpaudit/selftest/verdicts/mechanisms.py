@@ -73,18 +73,18 @@ def scale_of_a_file(data: Any, rng: Generator) -> float:
 
 
 def exact_beside_the_time(data: Any) -> dict[str, float]:
-    """Return what is exact, and when."""
+    """Return the exact answer, and the time."""
     return {"value": _sum_data_values(data), "at": time.time()}
 
 
 def exact_beside_a_counter(data: Any) -> tuple[int, float]:
-    """Return what is exact, and the number of the call."""
+    """Return the exact answer, and the number of the call."""
     _calls[0] += 1
     return _calls[0], _sum_data_values(data)
 
 
 def exact_beside_noise(data: Any, rng: Generator) -> list[float]:
-    """Return what is exact, and a number that is noise alone."""
+    """Return the exact answer, and a number that is noise alone."""
     return [_sum_data_values(data), float(rng.normal())]
 
 

@@ -124,7 +124,7 @@ class Iteration:
         return np.asarray(self.dual - self.penalty / 2 * (self.sent - self.later))
 
     def added(self, corrected: bool) -> Array:
-        """Return what the proof calls xi_i, of every step: as it is defined, or as (30) needs."""
+        """Return the term xi_i of every step: as the proof defines it, or as (30) needs it."""
         return np.asarray(-self.unit * self.noise if corrected else self.noise / self.unit)
 
 
@@ -366,7 +366,7 @@ class Audited:
         )
 
     def attained(self, statement: Statement, budget: int, rng: Generator, *, seed: int) -> Attained:
-        """Return what the worst of many random iterations reaches."""
+        """Return the largest value that many random iterations reach."""
 
         def climb(budget: int, rng: Generator) -> Iteration:
             tried = (draw_integer_iteration(self, rng) for _ in range(budget))

@@ -100,7 +100,7 @@ class SymbolicIteration:
         return moved + pull + self.eta(step) * self.models[step]
 
     def added(self, step: int) -> Vector:
-        """Return what the proof calls ``xi_i``: as (30) and (39) need it, or as it is defined.
+        """Return the term ``xi_i`` of the proof: as (30) and (39) need it, or as it is defined.
 
         As it is defined, the noise is divided by the weight, for which ``1 / u`` stands.
         """

@@ -193,7 +193,7 @@ def find_alternating_run(
 def make_settling_inequality(
     claim: Statement, factor: float, because: str
 ) -> Inequality[BoundedRun]:
-    """Return what Part 1 says of steps of z as an inequality on runs with bounded models."""
+    """Return Part 1 on steps of z as an inequality on runs with bounded models."""
 
     def sides(one: BoundedRun) -> tuple[float, float]:
         value = one.ratio()

@@ -101,7 +101,7 @@ def _compute_dual_residual(problems: Problems, before: Point, after: Point) -> t
 
 
 def _bound_dual_rounding(problems: Problems, before: Point, after: Point) -> Array:
-    """Return what rounding and the solver of (7) may add to a dual variable, shape ``(B,)``."""
+    """Return the error of rounding and of (7)'s solver in a dual variable, shape ``(B,)``."""
     setting = problems.setting
     terms = _compute_last_axis_norms(np.abs(after.parts).sum(axis=1)) + _compute_last_axis_norms(
         after.prediction

@@ -146,7 +146,7 @@ RESIDUAL = Horizon(
 def make_horizon_inequality(
     claim: Statement, horizon: Horizon, last: int, factor: float, because: str
 ) -> Inequality[IterationInstance]:
-    """Return what a claim says of a run as an inequality; ``because`` says why it fails.
+    """Return a claim about a run as an inequality; ``because`` says why it fails.
 
     Parameters
     ----------

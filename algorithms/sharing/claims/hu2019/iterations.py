@@ -115,7 +115,7 @@ with rho gamma > 2 L^2 (Assumption 1.2c)
         return ScalarProblem(loss=self.sample_loss, weight=self.loss_weight, penalty=self.penalty)
 
     def conditions(self) -> tuple[Condition, ...]:
-        """Return what Assumption 1 says of these parameters alone."""
+        """Return the conditions of Assumption 1 on these parameters alone."""
         smooth, gamma = self.smoothness, self.modulus
         # 2 fails the condition, as it should where (7) may have several minima.
         dominated = 2 * smooth**2 / (self.penalty * gamma) if gamma > 0 else 2.0
@@ -329,7 +329,7 @@ class IterationInstance:
         )
 
     def evidence(self, quantities: dict[str, float], **stated: object) -> Evidence:
-        """Return what a certificate holds: the problem, its start, and what the lemma states."""
+        """Return a certificate's content: the problem, its start, and the lemma's statement."""
         names = ("designs", "labels", "models", "prediction", "dual")
         return Evidence(
             parameters=asdict(self.setting) | {"iteration": self.iteration} | stated,

@@ -115,7 +115,7 @@ class Finite:
 
     @classmethod
     def of(cls, theorem: Theorem1) -> Finite:
-        """Return what the theorem claims of one message."""
+        """Return the claim of the theorem about one message."""
         return cls(
             setting=theorem.setting,
             variant=theorem.variant,

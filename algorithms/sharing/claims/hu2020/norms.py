@@ -105,7 +105,7 @@ class Norms:
         return float(self.largest.max())
 
     def words(self) -> str:
-        """Return what was seen of each variable, in words."""
+        """Return the largest norm of each variable, in words."""
         return "; ".join(self._of(index, name) for index, name in enumerate(VARIABLES))
 
     def _of(self, index: int, name: str) -> str:
@@ -370,7 +370,7 @@ def make_published_noise(
 
 
 def noise_note(algorithm: SharingADMM, data: Dataset, bound: float) -> str:
-    """Return what the noise does to any bound, in words."""
+    """Return the effect of the noise on any bound, in words."""
     chance = log_exceeding(algorithm, data, bound)
     if chance is None:
         return "Without noise all runs are the same."

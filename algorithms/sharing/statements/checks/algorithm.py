@@ -74,7 +74,7 @@ def subtraction() -> tuple[Finding, ...]:
 
 
 def fewest_messages() -> tuple[Finding, ...]:
-    """Return what a party pushes and pulls in an iteration, against what would suffice.
+    """Return the pushes and pulls of a party in an iteration, against the fewest that suffice.
 
     It pushes N numbers, and pulls ``r = sum_k D_k x~_k - z`` and y, N each. But by (9) ``y^{t+1} =
     y^t + rho r^{t+1}``, so that y follows from what was pulled before, and need not be pulled: 2 N
@@ -166,7 +166,7 @@ def check_disclosed_features() -> tuple[Finding, ...]:
 def messages_of_a_run(
     designs: tuple[Matrix, ...], target: Matrix, iterations: int
 ) -> tuple[Matrix, Matrix]:
-    """Return what the first party's messages answer, and these, a column for each iteration.
+    """Return the inputs of the first party's messages, and the messages, one column an iteration.
 
     All starts at 0, ``lambda = 1``, and the loss is ``||z - target||^2 / 2``. A message answers
     ``v = y + rho (sum_{k != m} D_k x_k - z)``.

@@ -420,7 +420,7 @@ def orthogonal_records() -> tuple[Matrix, Matrix]:
 
 
 def neighbouring_designs(here: Matrix, there: Matrix) -> tuple[Finding, ...]:
-    """Return what Assumption 1.3 and Definition 1 ask of two designs."""
+    """Return the conditions of Assumption 1.3 and Definition 1 on two designs."""
     # A set, so that one row of another norm would show.
     rows = {compute_inner_product(row, row) for design in (here, there) for row in design}
     columns = zip(transpose_matrix(here), transpose_matrix(there), strict=True)

@@ -122,7 +122,7 @@ def entrywise_distance(document: Document) -> Real:
 
 
 def format_claim_factor(document: Document) -> str:
-    """Return what a summary has to say of a claim that was multiplied by a factor."""
+    """Return the note of a summary on a claim that was multiplied by a factor."""
     factor = document.number("parameters", "factor")
     return "" if factor == 1 else f" (which is {factor:g} times what the source states)"
 

@@ -24,7 +24,7 @@ class RefinementKnowledge(Protocol):
     kinds: Any
 
     def facts(self, index: int) -> Facts:
-        """Return what forward rules know of a value."""
+        """Return the facts of forward rules about a value."""
 
     def distance(self, index: int) -> Distance:
         """Return how far a value moves, by all rules and refinements."""

@@ -127,7 +127,7 @@ def _keep_signs(low: Array, high: Array, is_positive: Truth, is_negative: Truth)
 
 
 def _enclose_library_function(function: Callable[[Array], Array], ends: Ends) -> Ends:
-    """Enclose what a rising function of the mathematical library gives."""
+    """Enclose the values of a rising function of the mathematical library."""
     return widen_ends(function(ends[0]), function(ends[1]), LIBRARY_STEPS)
 
 

@@ -39,7 +39,7 @@ def remember_forms(refinement: Refinement) -> Refinement:
 
 
 def find_form(analysis: RefinementKnowledge, index: int) -> Any:
-    """Return what values with one bound have in common: operations, and ends of what is public.
+    """Return the common form of values with one bound: operations, and ends of public numbers.
 
     Raises
     ------

@@ -174,7 +174,7 @@ def _is_of_leaves(table: AtomTable, polynomial: AtomPolynomial) -> bool:
 
 
 def make_canonical_form(table: AtomTable, polynomial: AtomPolynomial, leaves: list[int]) -> Any:
-    """Return what polynomials with one range have in common: the form, and the ends of leaves.
+    """Return the common form of polynomials with one range: the form, and the ends of leaves.
 
     Atoms are numbered as they are met, and each is written down once: a form in which they are
     nested in one another many times has a key as long as there are atoms.

@@ -247,7 +247,7 @@ def _length_itself(knowledge: RuleKnowledge, node: Node) -> Length | None:
 
 
 def _without_slack(knowledge: RuleKnowledge, node: Node) -> Node:
-    """Return what a number that is not negative is added to, or else the sum."""
+    """Return the number to which a non-negative one is added, or else the sum."""
     for one, other in (node.operands, node.operands[::-1]):
         facts = knowledge.facts(other)
         if is_fixed(facts) and facts.refusal is None and bool(np.all(facts.low >= 0)):
@@ -292,7 +292,7 @@ def _is_number(knowledge: RuleKnowledge, index: int, number: float) -> bool:
 
 
 def _base_of_square(knowledge: RuleKnowledge, node: Node) -> int | None:
-    """Return what is squared."""
+    """Return the squared node."""
     if node.operation == "multiply" and node.operands[0] == node.operands[1]:
         base = node.operands[0]
     elif node.operation == "power" and _is_number(knowledge, node.operands[1], 2.0):

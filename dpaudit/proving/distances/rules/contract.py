@@ -26,7 +26,7 @@ class RuleKnowledge(Protocol):
     memory: dict[Any, Facts]
 
     def facts(self, index: int) -> Facts:
-        """Return what is known of a value."""
+        """Return the facts about a value."""
 
     def value(self, index: int) -> Any:
         """Return the numbers of a value that is a constant; None of others."""

@@ -242,7 +242,7 @@ def _meet_in_records(one: Facts, other: Facts, left: int, right: int) -> bool:
 def _map_both(
     knowledge: RuleKnowledge, node: Node, operands: tuple[Facts, Facts], shapes: tuple[Shape, Shape]
 ) -> list[Mapped]:
-    """Return what each operand that moves does, the other being any within its ends."""
+    """Return the effect of each operand that moves, with the other anywhere within its ends."""
     one, other = operands
     parts = []
     if not is_fixed(one):

@@ -140,7 +140,7 @@ def _find_piece(knowledge: RuleKnowledge, value: int) -> GroupSum | None:
 
 
 def _undo_scale(knowledge: RuleKnowledge, node: Node) -> tuple[Node, float] | None:
-    """Return what is multiplied by a public number, and the number's largest size."""
+    """Return the factor beside a public number, and the number's largest size."""
     if node.operation not in {"multiply", "divide", "add", "subtract", "negative"}:
         return None
     for at, other in enumerate(node.operands):

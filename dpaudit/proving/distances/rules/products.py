@@ -188,7 +188,7 @@ def _bound_whole_power(knowledge: RuleKnowledge, node: Node, base: Facts, power:
 
 
 def _slack_of_power(end: Any, power: Any) -> tuple[Any, Any]:
-    """Return what is below and above a power, which numpy computes within few last places."""
+    """Return bounds below and above a power, which numpy computes within few last places."""
     # x^0 and x^1 are exact, and a slack on them would keep a square's slope from being exact.
     if np.size(power) == 1 and float(np.max(power)) in (0.0, 1.0):
         exact = np.asarray(end if np.max(power) == 1 else np.ones(()))

@@ -358,7 +358,7 @@ def _join_norms(pieces: Sequence[Facts]) -> dict[int, float] | None:
 
 
 def _merge_moves_side_by_side(moves: Sequence[Ends]) -> Ends:
-    """Return what each record does to values side by side."""
+    """Return the movement of values side by side by each record."""
     if len(moves) == 1:
         return moves[0]
     whole = (
@@ -415,7 +415,7 @@ def bound_assign(knowledge: RuleKnowledge, node: Node) -> Facts:
 
 
 def _values_written(knowledge: RuleKnowledge, node: Node) -> list[int]:
-    """Return what is written into a public array, one after the other; empty if it is private."""
+    """Return the values written into a public array, in order; empty if it is private."""
     nodes = knowledge.program.nodes
     values: list[int] = []
     while node.operation == "assign" and len(values) < _MOST_WRITTEN:

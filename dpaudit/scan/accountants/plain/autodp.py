@@ -33,7 +33,7 @@ def mechanism(part):
 
 
 def asked(composed, question):
-    """Return what a composed mechanism says to a question."""
+    """Return a composed mechanism's answer to a question."""
     if question["asks"] == "epsilon":
         return composed.get_approxDP(question["at"])
     if question["asks"] == "delta":

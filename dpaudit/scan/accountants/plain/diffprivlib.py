@@ -4,7 +4,7 @@ from diffprivlib import BudgetAccountant
 
 
 def total(question):
-    """Return what has been spent, with the slack that is given."""
+    """Return the total so far, with the given slack."""
     if question["asks"] != "spent":
         return None
     if any(part["kind"] not in ("pure", "approximate") for part in question["release"]):

@@ -35,7 +35,7 @@ def truth(log_odds):
 
 
 def asked(composed, question):
-    """Return what an accountant says to a question."""
+    """Return an accountant's answer to a question."""
     events = [event_of(part) for part in question["release"]]
     if question["asks"] not in ("epsilon", "delta") or None in events:
         return None

@@ -15,7 +15,7 @@ def parts_of(question):
 
 
 def homogeneous(question):
-    """Return what equal queries have spent."""
+    """Return the total of equal queries."""
     parts = parts_of(question)
     if parts is None or len(parts) > 1 or question["at"]:
         return None  # its slack is half of delta, and no choice of the user's
@@ -26,7 +26,7 @@ def homogeneous(question):
 
 
 def heterogeneous(question):
-    """Return what queries that differ have spent."""
+    """Return the total of queries that differ."""
     parts = parts_of(question)
     if parts is None or question["at"]:
         return None

@@ -14,7 +14,7 @@ _FIELDS = 6  # numbers in an update
 
 
 def _compute_nvflare_2_0_budget(given: Parameters) -> float:
-    """Return what all phases spend together: threshold, queries and released numbers."""
+    """Return the joint cost of all phases: threshold, queries and released numbers."""
     uploaded, epsilon = math.ceil(_FIELDS * float(given["fraction"])), float(given["epsilon"])
     queries = epsilon * (2.0 * uploaded) ** (2 / 3)
     return float(epsilon + queries + uploaded * float(given["noise_var"]))

@@ -58,7 +58,7 @@ def _compute_query_epsilon(given: Parameters) -> float:
 
 
 def _compute_query_delta(given: Parameters) -> float:
-    """Return what `get_privacy_cost` says: half a delta, and one where persons are counted."""
+    """Return the delta of `get_privacy_cost`: half a delta, and one where persons are counted."""
     counted = _is_table_censored(given) or _counts_persons(given)
     return float(given["delta"] * (1.5 if counted else 0.5))
 

@@ -249,7 +249,7 @@ def order_of_the_blocks() -> tuple[Finding, Finding]:
 
 
 def check_lost_penalty() -> tuple[Finding, Finding]:
-    """Return what parallel steps cost the augmented Lagrangian, and what (18) allows for it.
+    """Return the loss of parallel steps in the augmented Lagrangian, and the loss that (18) allows.
 
     It is ``rho/2 (||sum_m u_m||^2 - sum_m ||u_m||^2)``; (18) adds ``sum_m ||u_m||^2``. For two
     parties Lemma 3 is true, and what fails is the factor.
