@@ -69,6 +69,7 @@ def round_long_fraction(x: Any, up: bool) -> Any:
             raise NotVerified("infinity less infinity")
         return x
     above, below = x.numerator.bit_length(), x.denominator.bit_length()
+    # Short fractions stay exact, so that what cancels exactly is seen to.
     if above + below < 700:
         return x
     if above + below > BITS:
@@ -83,6 +84,7 @@ def total(values: Any) -> Any:
 
 def multiply_extended(a: Any, b: Any) -> Any:
     """Return a product, in which 0 times infinity is 0."""
+    # An unbounded factor of a move that is 0 moves nothing.
     if not a or not b:
         return ZERO
     if isinstance(a, float) or isinstance(b, float):
@@ -139,13 +141,16 @@ def evaluated(name: str, x: Any, up: bool) -> Any:
     """Return sqrt, exp or log of a number: `decimal` rounds each to the nearest."""
     if isinstance(x, float):
         return x if x > 0 else ZERO
+    # Beyond, decimal takes long. e^20000 is above 10^8000, so these are ends that hold.
     if name == "exp" and abs(x) > 20_000:
         return (INF if up else F(10) ** 8000) if x > 0 else (F(1, 10**8000) if up else ZERO)
     context = Context(DIGITS, ROUND_CEILING if up else ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
     given = context.divide(Decimal(x.numerator), Decimal(x.denominator))
     near = getattr(context, "ln" if name == "log" else name)(given)
+    # An exact root stays exact: one step outwards would keep a distance of 1 from being 1.
     if name == "sqrt" and F(near) ** 2 == x:
         return F(near)
+    # Ten units of the last digit, where the rounding to the nearest leaves half a unit.
     step = F(10) ** (near.adjusted() - DIGITS + 2) if near else F(1, 10**DIGITS)
     return F(near) + (step if up else -step)
 
@@ -323,10 +328,13 @@ class CheckerReading:
         self, op: str, args: Any, extra: Any, ends: Any, move: Interval, **more: Any
     ) -> CheckerEntry:
         """Return the entry of a function of others: the same for the same, a new one at first."""
+        # Equal functions of equal numbers are one entry: this is how the two sides of x - x
+        # come to cancel.
         key = (op, extra, *(one.key for one in args))
         if key not in self.known:
             self.spend(1 + len(args))
             if ends and move != STILL and ends.size < INF:
+                # Two numbers between the same ends are no further apart than these.
                 move = move.meet(Interval(ends.low - ends.high, ends.high - ends.low))
             known: dict[str, Any] = {
                 "local": any(one.local for one in args),
@@ -360,6 +368,8 @@ class CheckerReading:
             ones = Counter[int]()
             for k, n in powers:
                 ones[args[k].key] += n
+            # Only a polynomial that stands by itself in a term is merged: multiplied out,
+            # powers would grow.
             inner = self.entries[min(ones)] if sum(ones.values()) == 1 else None
             if inner and inner.op == "poly" and inner.ends:
                 for own, parts in inner.extra:
@@ -385,6 +395,8 @@ class CheckerReading:
         if name in ("total", "rows"):
             return [getattr(self, name)(given, *rows[0], *rows[-1])]
         if name in ("release", "respond", "choose"):
+            # One draw that hides the numbers of all records is gone once two of them are
+            # subtracted.
             if given["each"] is not (wide == 2) or (name == "choose" and wide == 2):
                 raise NotVerified(f"node {index}: one draw for all records")
             self.use(given["draws"], index, given["each"])
@@ -432,6 +444,7 @@ class CheckerReading:
             else require_whole_number(row) >= self.universe["records"]
         ):
             raise NotVerified("a record that is none")
+        # A record that is added does not move: its weight goes from 0 to 1 instead.
         mine = own and not self.adds and part["is_changed"]
         mine = mine and self.changed[1] in (None, (name, cell)) and ends.low < ends.high
         ball = (("data", name, row, place), multiply_extended(part["norm"], part["norm"]), None)
@@ -448,6 +461,8 @@ class CheckerReading:
         )
         sets = self.families.setdefault(key, set())
         for a, b, has_b in sets - {own}:
+            # A number in two sets would move two counts, and the ball of the family has room
+            # for one.
             if not (high < a or b < low or (high == a and not closed) or (b == low and not has_b)):
                 raise NotVerified("sets of one family that overlap")
         sets.add(own)
@@ -460,6 +475,7 @@ class CheckerReading:
             parse_exact_number(given["high"]),
             one.ends,
         )
+        # Where it is not certain that both sides get through, the number counts as none.
         if ends and low <= ends.low and ends.high <= high and (one.whole or not given["whole"]):
             return one
         return self.call("within", [one])
@@ -495,6 +511,7 @@ class CheckerReading:
 
     def use(self, draws: Any, user: Any, each: bool) -> None:
         for draw in draws:
+            # Noise that hides two values cancels in their difference.
             if self.uses.setdefault(require_whole_number(draw), user) != user or len(
                 {*draws}
             ) < len(draws):
@@ -535,6 +552,8 @@ class CheckerReading:
         found = defaultdict[CheckerEntry, F](F)
         for factor, ones in self.terms(centre):
             rest = [one for one in ones if one.op != "weight"]
+            # A ball bounds its own vector. A product with anything else that moves is not in
+            # it.
             if len(rest) != 1 or not rest[0].ball or sum(ones.values()) != 1 + self.adds:
                 return {}
             found[rest[0]] += abs(factor)  # by several weights
@@ -548,6 +567,8 @@ class CheckerReading:
             ball = next(iter(members)).ball if members else None
             if not ball or (law != "normal" and not ball[2]):
                 ball = place
+            # A record that comes in by two coins, or by none, takes part more often than one
+            # coin says.
             sample = next(iter(centre.samples)) if len(centre.samples) == 1 else None
             groups[law, width, ball, sample].append((index, centre, members, weight))
         for (law, width, _, sample), rows in groups.items():
@@ -570,6 +591,7 @@ class CheckerReading:
         if not known or len(given["draws"]) != len(scores) or not all(one.ends for one in scores):
             raise NotVerified(f"node {index}: no rule knows this choice")
         moves = [self.sharpen_entry(one).move for one in scores]
+        # A shift of all scores changes no place, so only how far they move apart counts.
         far = max(x.high for x in moves) - min(x.low for x in moves)
         self.event(index, "choice", max(far / factor, ZERO))
         return self.public(index, 0, Interval(ZERO, F(len(scores) - 1)), integer=True)
@@ -611,6 +633,8 @@ class CheckerReading:
             if entry.ends is None or any(not x or x.size == INF for x in box.values()):
                 raise NotVerified("a search without ends")
             far.append(self.worst(entry, box, tree, sign))
+        # Replaced records may be exchanged, so a search upwards bounds the moves downwards too;
+        # an added one goes in one direction.
         if far and (not self.adds or len(far) == 2) and entry.moves:
             found = Interval(-far[-1], far[0])
             entry.move = entry.move.meet(found.join(STILL) if entry.samples - {None} else found)
@@ -699,6 +723,7 @@ def width_of(laws: Any, factors: list[F], is_whole: bool) -> tuple[str, Any]:
             return "laplace", -1 / evaluated(
                 "log", 1 - require_finite_fraction(law["p"], F(1, 10**9)), False
             )
+    # No other sum of draws hides anything, as far as the rules here know.
     return "laplace", ZERO
 
 
@@ -782,6 +807,7 @@ class Cost:
                     rates[sample], evaluated("exp", total(spent), True) - 1
                 )
                 spent = [evaluated("log", inner, True)]
+            # The theorem of samples is of one Gaussian release and of one record.
             if sample is not None and len(group) == len(widths) == count == 1:
                 samples.append((rates[sample], *widths))
             else:
@@ -839,6 +865,7 @@ def parse_exact_number(value: Any) -> Any:
     if (
         type(value) not in (int, float, str)
         or len(str(value)) > 2000
+        # Fraction also reads "1e999999999", which would fill the memory.
         or (isinstance(value, str) and not set(value) <= set("0123456789/-"))
     ):
         raise NotVerified("a number that is none")
@@ -896,6 +923,7 @@ def universe_of(given: Any) -> Any:
         relation not in RELATIONS.split()
         or adds != (given["records"] is None)
         or not (adds or require_whole_number(given["records"], 1, 10**7))
+        # A part that is stated not to change is believed only where the relation says so.
         or (relation == "replace-label") != (len(changed) < len(parts))
         or not changed
         or len({one["name"] for one in parts}) < len(parts)
@@ -953,6 +981,8 @@ def is_complete(paths: Any, start: int = 0) -> bool:
         return len(paths) == 1
     for path in paths:
         outcome = path[place]["parameters"]["outcome"] if place < len(path) else None
+        # Up to the decision both sides have to be one program, or a path could leave out what
+        # costs most.
         same = {**first[place], "parameters": {"outcome": outcome}}
         if path[start : place + 1] != [*first[start:place], same]:
             return False
@@ -967,6 +997,7 @@ def refuse_malformed() -> Any:
         yield
     except NotVerified:
         raise
+    # Whatever a forged file makes fail here, nothing of it is verified.
     except Exception as error:
         raise NotVerified(f"it is not as it has to be ({type(error).__name__})") from error
 
