@@ -37,6 +37,8 @@ from dpaudit.reals import precision
 
 WIDTH = 1e-6  # of a bracket, relative to its upper end
 _GAP = 1e-12  # of the two ends of mu^2 where conjugate gradients stop
+# Conjugate gradients end after as many steps as there are equations; a view that takes more is
+# too ill-conditioned for an answer in doubles.
 _STEPS = 2000
 _DIGITS = 40
 _CHUNK = 256
@@ -111,6 +113,7 @@ class _Problem:
         duals = np.stack([self._solve(one) for one in self.moved.T], axis=1)
         normals = np.stack([self._normals(one) for one in duals.T], axis=1)
         found = _bound_mu_between(self._lower(duals), self._upper(normals), change)
+        # Over a large box two ends are all that there is, however exactly M is known.
         meets = not change.is_exact or found.width <= max(WIDTH * found.upper, _NOTHING)
         if not (meets and math.isfinite(found.upper)):
             ends = f"{found.lower:.9g} and {found.upper:.9g}"
@@ -182,6 +185,7 @@ class _Problem:
     def _upper(self, normals: Array) -> MidpointEnclosure:
         """Return ``||U||^2 + ||diag(1/s) (R C + G U)||^2``."""
         scales = self.clamped.scales
+        # An upper end divides by the smallest scale that the enclosure allows.
         least = (scales.middle - scales.error) * (1 - 4 * _UNIT)
         parts = [_select_enclosure_part(_enclose_exact_values(normals), self.clamped.is_free)]
         columns = zip(normals.T, self.moved.T, strict=True)
@@ -251,6 +255,7 @@ def _multiply_in_chunks(one: Array, other: Array) -> Array:
     ends = range(0, len(one), _CHUNK)
     parts = [(one[a : a + _CHUNK].T @ other[a : a + _CHUNK]).ravel() for a in ends]
     table = np.array(parts or [np.zeros(one.shape[1] * other.shape[1])])
+    # fsum raises for infinite terms of both signs.
     if not np.abs(table).sum() < math.inf:
         return np.full((one.shape[1], other.shape[1]), math.inf)
     return np.array([math.fsum(column) for column in table.T]).reshape(one.shape[1], -1)

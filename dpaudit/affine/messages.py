@@ -51,6 +51,7 @@ class Message:
         for one in self.receivers:
             name_of("receiver", one)
         name_of("sender", self.sender)
+        # A copy: what the sender does to its array later was not sent.
         object.__setattr__(self, "value", copy.deepcopy(self.value))
 
     @property

@@ -33,6 +33,8 @@ from dpaudit.affine.program import NOWHERE, AffineProgram, Ids
 from dpaudit.errors import ConvergenceError
 from dpaudit.reals import precision
 
+# Drawn when the module is imported, so that no program can be written against them; eight, as
+# some may divide a divisor of the program.
 PRIMES = draw_primes(8)
 _MOST_ROUGH = 250_000
 _ROUGHLY = 1e-11
@@ -89,6 +91,7 @@ class Observation:
             kind = Residues(prime)
             kernel = compute_residue_kernel(kind, self._residues(prime)[0])
             found.append((len(self.rows) - len(kernel), kind.multiply(kernel, data)))
+            # Full rank modulo one prime is full rank, so no other prime is asked.
             if not len(kernel):
                 break
         return tuple(found)
@@ -157,7 +160,10 @@ class Observation:
         return self._spent.setdefault(digits, None)
 
     def _solve(self, kind: Balls) -> tuple[NDArray[Any], NDArray[Any]]:
+        # Rows that follow from others make S singular, and show nothing new.
         noise, data = self.table(kind, self.rows[self.basis])
+        # A column that is 0 modulo every prime is left out, as most private numbers reach few
+        # observers.
         at = np.flatnonzero(np.any([one.any(axis=0) for one in self.data], axis=0))
         factor, moved = kind.flint(noise), kind.flint(np.ascontiguousarray(data[:, at]))
         solved = (factor * factor.transpose()).solve(moved)

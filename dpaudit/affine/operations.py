@@ -59,6 +59,7 @@ def numbers_of(tracing: FormTracing, value: Any) -> NDArray[Any]:
         return _map_array_entries(found.astype(object), Fraction)
     if found.dtype.kind != "f" or not np.isfinite(found).all():
         raise tracing.refuse(f"a factor is no finite real number: {found.dtype}")
+    # Longer doubles would be rounded here, and the program would not be the function's.
     if found.dtype.itemsize > 8 and np.any(found.astype(float) != found):
         raise tracing.refuse(f"a factor is no double: {found.dtype}")
     return found.astype(float)
@@ -102,6 +103,7 @@ def _add_in_place(tracing: FormTracing, sign: float, into: Any, index: Any, adde
     places = np.arange(into.size).reshape(into.shape)[index]
     form = tracing.form_of(added)
     ids, value = (np.broadcast_to(one, places.shape).flatten() for one in (form.ids, form.value))
+    # One after the other, since a place may be named twice.
     for n, place in enumerate(places.ravel().tolist()):
         at = np.unravel_index(place, into.shape)
         into[at] = _add_forms(
@@ -172,6 +174,7 @@ def _scale_form(
     value = np.asarray(form.value / doubles if divides else form.value * doubles)
     ids = np.broadcast_to(form.ids, value.shape).ravel()
     each = np.broadcast_to(numbers, value.shape).ravel()
+    # Times 0 nothing is left of a coordinate, so the entry is public.
     some = (ids != NOWHERE) & (each != 0)
     if not some.any():
         return _make_aligned_form(tracing, np.full(value.shape, NOWHERE, dtype=np.int64), value)
@@ -302,6 +305,8 @@ def _are_equal(one: Product, other: Product) -> bool:
             and all(map(np.array_equal, one.public.places, other.public.places))
         )
     kinds = {one.public.dtype.kind, other.public.dtype.kind}
+    # Only of doubles does equality mean the same exact numbers; fractions and large integers
+    # may compare equal after a conversion.
     return kinds == {"f"} and np.array_equal(one.public, other.public)
 
 

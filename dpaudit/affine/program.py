@@ -111,6 +111,8 @@ class AffineProgram:
         """Return for every coordinate whether some of these are made of it, shape ``(size,)``."""
         needed = np.zeros(self.size + 1, dtype=np.bool_)  # the last entry is that of -1
         needed[ids] = True
+        # A block is made of earlier ones alone, so one pass backwards meets every use before
+        # its operands.
         for block in reversed(self.blocks):
             own = needed[block.start : block.start + block.size]
             if not own.any():
@@ -225,6 +227,8 @@ class AffineProgram:
                 known.tables[number] = rows
                 mine = np.flatnonzero((ids >= block.start) & (ids < block.start + block.size))
                 found[mine] = rows[ids[mine] - block.start]
+            # Tables are forgotten as early as possible: of a long loop, all together would not
+            # fit in memory.
             for one in last.get(number, ()):
                 known.tables.pop(one, None)
         return found

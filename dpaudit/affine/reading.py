@@ -118,6 +118,7 @@ class _AffineRunState(recorder.State):
 
     def _normals(self, call: Call, shape: tuple[int, ...]) -> AffineForm:
         self.formed.add(call.index)
+        # Whoever reads the source knows what such a generator draws.
         if call.key.startswith("seed ") or call.parameters.get("by"):
             raise self.tracing.refuse("a generator of a fixed seed draws no noise", call.place)
         draw = recorder.frozen(self, "normal", shape, call.key)
@@ -214,6 +215,7 @@ def _read_traced_recursion(
     looks: Mapping[str, Look],
 ) -> Recursion:
     seed, runs = effort
+    # Sums of several threads are added up in any order, which would look like another function.
     with one_thread(), patching.patch_primitives(function):
         state, given = _trace_function(tracing, function, private, seed)
         output = _forms_of_output(tracing, state.run.value, _place_of(function))
@@ -255,6 +257,7 @@ def _trace_function(
         recorder.record(state, function, given, primitives.generator())
     run = state.run
     if tracing.refusal is None:
+        # Draws of another thread, or of a copy, are not among those that became coordinates.
         if run.elsewhere or run.copied:
             tracing.refuse("another thread draws, or a generator is copied", "?")
         elif any(call.index not in state.formed for call in run.calls):

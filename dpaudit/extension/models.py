@@ -33,6 +33,7 @@ def with_settings(
     >>> with_settings(Parameters, [row_of("seed")], {Kind.INTEGER: int}).model_validate({})
     Parameters(seed=None)
     """
+    # None stands for a setting that was not given, which is not the same as its default.
     fields: dict[str, Any] = {
         row.name: (types[row.kind] | None, _make_model_field(row))
         for row in rows

@@ -91,6 +91,8 @@ class Registry(Generic[T]):
         package = "" if entry.dist is None else f" ({entry.dist.name})"
         where = f"entry point {entry.name} of {self.group}{package}"
         card = load_reference(where, entry.value)
+        # An entry point names any object; without this a wrong one would fail much later,
+        # without its name.
         if not isinstance(card, self.kind):
             raise InvalidArgument(where, card, f"a {self.kind.__name__}")
         # Reports and certificates have the name of the card, by which readers must find it again.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+# Listing releases imports this module, and accountants are slow to import.
 if TYPE_CHECKING:
     from pydantic import BaseModel
 

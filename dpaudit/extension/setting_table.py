@@ -21,6 +21,7 @@ from dpaudit.extension.setting_rows import Setting as Setting
 
 _ALL = frozenset(Door)
 _CLAIMED = _ALL - {Door.SENSITIVITY, Door.VIEWS}  # nothing is claimed of a query, or a view
+# An installed claim brings its own mechanism and data.
 _OWN = AUDITS - {Door.CLAIM}
 _RUN = AUDITS - {Door.MARKER}  # of a run of tests these are the run's
 _CLAIMS = frozenset({Door.COMMAND, Door.CLAIM})

@@ -73,6 +73,8 @@ def make_proof_certificate(
     """
     try:
         instance = instance_of(trace, reference)
+        # The claim is what the checker itself bounds, so a certificate that is written is one
+        # that verifies.
         cost = checker.check_instance(instance)
     except checker.NotVerified as error:
         raise NotProved.at("the checker", str(error)) from error
@@ -128,6 +130,8 @@ def _least_epsilon(cost: checker.Cost, delta: float) -> dict[str, float]:
     """Return a claim of an epsilon, with six digits, at which the checker's delta is small."""
     low, high, best = 0.0, _LARGEST_EPSILON, dict[str, float]()
     while delta > 0 and high - low > 1e-7 * max(high, 1e-3):
+        # The largest epsilon is tried first: if it does not hold, there is nothing to search
+        # for.
         middle = (low + high) / 2 if best else high
         claims = ({"epsilon": middle, "delta": delta}, _with_order(cost, middle, delta))
         enough = next((one for one in claims if _is_claim_held(cost, one)), None)
@@ -140,8 +144,11 @@ def _least_epsilon(cost: checker.Cost, delta: float) -> dict[str, float]:
 
 def _with_order(cost: checker.Cost, epsilon: float, delta: float) -> dict[str, float]:
     """Return a claim with an order of Renyi divergences at which delta is about the least."""
+    # From just above 1 to 10^8, close enough together that the best between two orders is
+    # hardly better.
     orders = [1 + 10 ** (k / 100) for k in range(-400, 800)]
     if any(samples for _, samples in cost.paths):
+        # The divergence of a sample is known at whole orders only.
         orders = [float(k) for k in (*range(2, 40), 48, 64, 96, 128)]
     order = min(orders, key=lambda one: _log_delta(cost, epsilon, one))
     return {"epsilon": epsilon, "delta": delta, "order": order}

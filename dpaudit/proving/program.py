@@ -177,6 +177,7 @@ def evaluate_program(
         for node, gone in zip(program.nodes, done, strict=True):
             operands = [values[one] for one in node.operands]
             found = _evaluate_node(node, operands, data, draws)
+            # Numbers wrap around here as they do in the function, so that a comparison sees it.
             values.append(found if found.dtype == node.dtype else found.astype(node.dtype))
             for one in gone:
                 values[one] = _get_largest_finite(values[one])
@@ -262,6 +263,7 @@ def _evaluate_assign(value: Any, entry: Any, key: Any) -> Any:
 
 
 def _require_within(value: Any, low: float, high: float) -> Any:
+    # Written so that NaN fails.
     if not np.all((value >= low) & (value <= high)):
         raise OtherPath
     return value
