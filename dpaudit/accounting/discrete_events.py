@@ -22,9 +22,9 @@ class RandomizedResponse:
     truth
         Probability of the true answer: at least that of any other, below 1.
     categories
-        How many answers there are.
+        The number of possible answers.
     count
-        How many such answers of a record.
+        The number of such answers of a record.
     """
 
     truth: float
@@ -50,11 +50,11 @@ class DiscreteLaplaceRelease:
     Parameters
     ----------
     sensitivity
-        By how much the integer differs between neighbours, at most.
+        The largest difference of the integer between neighbours.
     noise_scale
-        b, at most 10,000.
+        The scale b, at most 10,000.
     count
-        How many such releases.
+        The number of such releases.
     """
 
     sensitivity: int
@@ -75,11 +75,11 @@ class DiscreteGaussianRelease:
     Parameters
     ----------
     sensitivity
-        By how much the integer differs between neighbours, at most.
+        The largest difference of the integer between neighbours.
     noise_scale
-        sigma, at most 10,000.
+        The parameter sigma, at most 10,000.
     count
-        How many such releases.
+        The number of such releases.
     """
 
     sensitivity: int
@@ -110,9 +110,9 @@ class GaussianMixtureRelease:
     sensitivities, probabilities
         The s_i, at least 0, and the p_i, which add up to 1.
     noise_scale
-        sigma.
+        The standard deviation sigma of the noise.
     count
-        How many such releases.
+        The number of such releases.
     """
 
     sensitivities: tuple[float, ...]

@@ -31,7 +31,7 @@ class GaussianRelease:
     noise_scale
         Standard deviation of each coordinate of the noise, in the unit of the sensitivity.
     count
-        How many such releases.
+        The number of such releases.
     """
 
     sensitivity: float
@@ -55,7 +55,7 @@ class LaplaceRelease:
     noise_scale
         ``b`` of the density ``exp(-|e| / b) / (2 b)`` of each coordinate of the noise.
     count
-        How many such releases.
+        The number of such releases.
     """
 
     sensitivity: float
@@ -79,9 +79,9 @@ class ExponentialNormRelease:
     noise_rate
         ``alpha``: the larger, the less noise.
     dimension
-        Of the query.
+        The dimension of the query.
     count
-        How many such releases.
+        The number of such releases.
     """
 
     sensitivity: float
@@ -110,11 +110,11 @@ class ObjectivePerturbation:
     sensitivity
         Bound on ``||p u + q w||``, twice the bound on ``|p|`` and ``|q|``.
     noise_rate, dimension
-        As in `ExponentialNormRelease`.
+        The rate and dimension of the noise, like those of `ExponentialNormRelease`.
     log_determinant
         Bound on the absolute log-ratio of the two changes of variables from output to noise.
     count
-        How many such minimisers.
+        The number of such minimisers.
     """
 
     sensitivity: float
@@ -175,7 +175,7 @@ class PoissonSubsampledGaussian:
     noise_multiplier
         Standard deviation of each coordinate of the noise, in the unit of a term's largest norm.
     count
-        How many such releases.
+        The number of such releases.
     """
 
     sampling_ratio: float
@@ -200,11 +200,11 @@ class PoissonSubsampledLaplace:
     sampling_ratio
         Probability with which a record enters a sample.
     sensitivity
-        L1 norm of a record's term, at most.
+        The largest L1 norm of a record's term.
     noise_scale
         ``b`` of the density ``exp(-|e| / b) / (2 b)`` of each coordinate of the noise.
     count
-        How many such releases.
+        The number of such releases.
     """
 
     sampling_ratio: float
@@ -249,18 +249,18 @@ class BatchedGaussian:
     Parameters
     ----------
     records, batch_size
-        Of the larger of two neighbouring datasets, and how many of its records are in a batch (of a
-        Poisson sample: on average). Both are public.
+        The number of records of the larger of two neighbouring datasets, and the number of records
+        in a batch (the average number in a Poisson sample). Both are public.
     noise_multiplier
         Standard deviation of each coordinate of the noise, in the unit of a term's largest norm.
     sampling
         ``poisson``: each record by itself; ``fixed``: a uniform subset of that size;
         ``fixed-replacement``: that many draws of a record, with replacement.
     relation
-        What neighbours differ in: ``add-remove-record``, ``replace-record``, or
-        ``zero-out-record``, a record in whose place the other dataset has one with the term 0.
+        The difference of neighbours: ``add-remove-record``, ``replace-record``, or
+        ``zero-out-record``, which puts a record with the term 0 in the place of another.
     count
-        How many such releases.
+        The number of such releases.
     """
 
     records: int
@@ -299,11 +299,11 @@ class AllocatedGaussian:
     Parameters
     ----------
     batches
-        Of an epoch.
+        The number of batches of an epoch.
     noise_multiplier
         Standard deviation of each coordinate of the noise, in the unit of a term's largest norm.
     count
-        How many epochs, each with a fresh allocation.
+        The number of epochs, each with a fresh allocation.
     """
 
     batches: int
@@ -326,14 +326,14 @@ class ShuffledGaussian:
     Parameters
     ----------
     batches
-        Of an epoch, all of one size.
+        The number of batches of an epoch, all of one size.
     noise_multiplier
         Standard deviation of each coordinate of the noise, in the unit of a term's largest norm.
     relation
-        ``zero-out-record`` or ``replace-record``. Where a record is added or removed the sizes of
-        batches would change.
+        ``zero-out-record`` or ``replace-record``. An added or removed record would change the sizes
+        of batches.
     count
-        How many epochs, each in a fresh order.
+        The number of epochs, each in a fresh order.
     """
 
     batches: int
@@ -370,12 +370,13 @@ class PrivateSelection:
     base
         One run.
     runs
-        How many runs there are on average.
+        The average number of runs.
     law
-        Of their number: ``geometric``; ``logarithmic``, the negative binomial law whose shape is 0;
-        both have at least one run, and an average above 1; or ``poisson``, which may have none.
+        The law of the number of runs: ``geometric``; ``logarithmic``, the negative binomial law
+        whose shape is 0; both have at least one run, and an average above 1; or ``poisson``, which
+        may have none.
     count
-        How many such selections.
+        The number of such selections.
     """
 
     base: Event
@@ -431,7 +432,7 @@ class Parallel:
     events
         One for each part.
     count
-        How often.
+        The number of repetitions.
     """
 
     events: tuple[Event, ...]

@@ -72,7 +72,7 @@ def one_sample(parts: Iterable[Release], count: int = 1) -> Release:
         Releases of one sampler with the same parameters but for the noise, at least one. The count
         of each says how many such releases there are of the same sample.
     count
-        How many rounds there are, each with a sample of its own.
+        The number of rounds, each with a sample of its own.
 
     Raises
     ------
@@ -131,11 +131,11 @@ def one_budget(norm: str, sensitivity: float, parts: Iterable[Release]) -> Relea
     Parameters
     ----------
     norm
-        ``l1``, of Laplace releases, or ``l2``, of Gaussian ones.
+        The norm: ``l1`` for Laplace releases, or ``l2`` for Gaussian ones.
     sensitivity
         Bound on that norm of a record's contributions to all of the releases together.
     parts
-        The releases; the sensitivity of each bounds what it contributes to that one alone.
+        The releases; the sensitivity of each bounds a record's contribution to that release alone.
 
     Raises
     ------

@@ -20,13 +20,15 @@ class Dataset:
     Parameters
     ----------
     features
-        Shape ``(N, d)``: one record a row. Copied, and read-only afterwards.
+        The features, shape ``(N, d)``, with one record in each row; the dataset keeps a read-only
+        copy.
     labels
-        Shape ``(N,)``.
+        The labels, shape ``(N,)``.
     node_sizes
-        How many consecutive rows each node holds, summing to ``N``; one node holds all by default.
+        The number of consecutive rows of each node, which add up to ``N``; one node holds all rows
+        by default.
     name
-        Where the records come from, for reports.
+        The source of the records, for reports.
 
     Raises
     ------

@@ -37,38 +37,38 @@ class Domain:
     Parameters
     ----------
     bounds
-        Of numbers: ``(low, high)``, or None where nothing is known of them. Two integers are
-        bounds of numbers too; ``integers`` says that nothing else occurs.
+        The bounds of numbers: ``(low, high)``, or None if nothing is known about them. Two integers
+        are bounds of numbers too; ``integers`` states that all numbers are integers.
     records
-        How many records a dataset has, whoever they are of: a number, or the fewest and the most.
+        The number of records of a dataset, or the fewest and the most.
     columns
-        How many numbers a record holds; or what each column may hold, by its name: a table.
+        The number of entries of a record, or the domain of each column by its name, for a table.
     integers
-        Whether numbers are integers.
+        True if all numbers are integers.
     missing
-        Whether numbers may be missing.
+        True if numbers may be missing.
     norm
         The largest Euclidean length of a record.
     labels
-        Labels that a record may have: datasets are ``(X, y)``.
+        The labels that a record may have: datasets are ``(X, y)``.
     users
-        How many records a user has at most; the users' numbers stand in a column ``user``.
+        The largest number of records of a user; the column ``user`` holds the users' numbers.
     nodes
-        Of graphs, as networkx has them, on so many nodes.
+        The number of nodes, for graphs of networkx.
     form
         ``array``, ``list``, ``table`` or ``dicts`` (a list of one for each record); by default a
-        table where columns have names, an array of numbers elsewhere, and a list of anything else.
-        ``value``: a dataset is one number, or one cell of the only column.
+        table if columns have names, an array for numbers, and a list for anything else. Under
+        ``value`` a dataset is one number, or one cell of the only column.
     make
         A function of a generator that returns a dataset: records are those that it makes, whole.
     examples
-        Datasets that say so, in place of everything else.
+        Datasets that stand for the domain, in place of everything else.
     around
-        A dataset: others are of its kind and have as many records, and nobody says what else they
-        hold but by ``bounds`` (here also by column) and ``missing``. Of a graph of networkx they
-        are the graphs on its nodes.
+        A dataset around which the domain lies: other datasets are of its kind and have as many
+        records, and only ``bounds`` (here also by column) and ``missing`` limit their values.
+        Around a graph of networkx lie the graphs on its nodes.
     of_records
-        Whether ends and categories are those of somebody's records: then none is shown.
+        True if ends and categories come from somebody's records: then messages show none of them.
 
     Raises
     ------

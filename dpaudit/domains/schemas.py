@@ -52,7 +52,7 @@ class Schema:
     Parameters
     ----------
     columns
-        What each may hold, by its name and in this order.
+        The domain of each column, by its name and in this order.
 
     Raises
     ------

@@ -108,23 +108,24 @@ class Executor:
     Parameters
     ----------
     workers
-        Worker processes; 1 computes in this process, unless the code is to run apart from it.
+        The number of worker processes; 1 computes in this process, unless the code is to run apart
+        from it.
     worth
-        What is left of a stage is handed to workers once it promises more seconds of work than
-        this, as starting them costs time too; below 0 all of it is.
+        The seconds of work from which on workers take the rest of a stage, as their start costs
+        time too; below 0 they take all of it.
     progress
-        Told whenever results are there; by default a bar below the cell of a notebook.
+        A function that learns of new results; by default a bar below the cell of a notebook.
     backend
-        Who computes in place of this machine's own workers, if somebody does.
+        The backend that computes in place of this machine's own workers, if there is one.
     shard
-        ``(k, n)``: of the units that certify only the k-th of n shares is computed, and kept; 0
-        for none of them.
+        ``(k, n)``: of the certifying units only the k-th of n shares is computed, and kept; 0 for
+        none of them.
     since
-        The moment of `time.monotonic` from which on a time counts that is the budget; by default
-        the beginning of the audit.
+        The moment of `time.monotonic` at which a budget of time begins; by default the beginning of
+        the audit.
     until
-        A moment of `time.monotonic` from which on no further result is waited for, and `OutOfTime`
-        is raised.
+        The moment of `time.monotonic` at which the wait for results ends, and `OutOfTime` is
+        raised.
 
     Examples
     --------

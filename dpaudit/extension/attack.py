@@ -71,7 +71,7 @@ class Attack:
     Parameters
     ----------
     name, title, source
-        Its identifier, what it does, and where it is from.
+        The identifier, a title, and the paper or book.
     sees, knows, wants
         The threat model.
     run

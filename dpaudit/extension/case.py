@@ -34,9 +34,10 @@ class Proof:
     Parameters
     ----------
     guarantee, source
-        What is proved, and by what.
+        The proved guarantee, and the theorem that gives it.
     declared
-        Whether it is proved of a release that somebody declares, which says nothing of the code.
+        True if it is proved for a release that somebody declares, which says nothing about the
+        code.
     """
 
     guarantee: Guarantee
@@ -81,52 +82,54 @@ class PrivacyCase:
     Parameters
     ----------
     mechanism, pair
-        What is run, and on what.
+        The mechanism, and the pair of datasets.
     claimed
         The guarantee of the claim.
     at_delta
-        Where epsilon is measured.
+        The delta at which the audit measures epsilon.
     proved
-        What a theorem gives for this configuration, if one does.
+        The guarantee that a theorem gives for this configuration, if there is one.
     requires_proof
-        Whether somebody asks for a proof, so that a claim that is not refuted is not enough.
+        True if somebody asks for a proof, so that a claim that is not refuted is not enough.
     proof_stop
-        What stopped a proof from the code, where one was tried.
+        The line that stopped a proof from the code, if one was tried.
     pair_ceiling
         A proved guarantee for this pair alone.
     view, data
-        What the observer sees, and what the records are, in words.
+        The observer's view and the records, in words.
     default_trials
-        Certifying outputs per dataset that give a useful answer in about a minute.
+        The number of certifying outputs for each dataset that give a useful answer in about a
+        minute.
     parameters
         Every public parameter of the mechanism.
     certify
-        Called when the measured lower end, its argument, refutes the claim: returns a certificate
-        that can be checked without drawing, or None.
+        A function of the measured lower end, called when that refutes the claim: it returns a
+        certificate that can be checked without drawing, or None.
     candidates
         The same claim on other pairs, all of which obey its relation: the audit ranks them on a
         part of its trials and certifies the worst on fresh ones. Empty audits ``pair``.
     elsewhere
-        Of a mechanism of this process: makes it anew in processes of its own, where an audit that
-        would refute draws again. By default it is sent there as it is.
+        A function that makes a mechanism of this process anew in processes of its own, where an
+        audit that would refute draws again. By default the mechanism is sent there as it is.
     relation_was_read
-        Whether nobody named the relation of the pair, so that a verdict may depend on it.
+        True if nobody named the relation of the pair, so that a verdict may depend on it.
     caveat
-        What a refutation has to say of the pair: that it holds what nobody says there may be.
+        The reservation of a refutation about the pair: that it holds values which nobody declared
+        possible.
     made
-        How the pair can be made again, as plain data, where it holds nobody's records: empty where
-        its two datasets alone say that, None of a pair that may hold some.
+        The pair as plain data from which it can be made again, if it holds nobody's records: empty
+        if the two datasets alone state that, None for a pair that may hold records.
     unvarying
-        Whether no part of the outputs varied when they were looked at first.
+        True if no part of the first outputs varied.
     currency
-        Of a claim that names no point: its number, and where it may be audited. ``at_delta`` is
-        then only where the audit begins; it takes the one that outputs suggest which certify
-        nothing.
+        The number of a claim that names no point, and the deltas at which it may be audited. The
+        audit then begins at ``at_delta``, and chooses a delta by outputs that certify nothing.
     reading
-        Of a mechanism of one's own: how it is called, and what is looked at.
+        The form of a call and the observed part of the returned value, for a mechanism of one's
+        own.
     a_unit
-        Of a claim that is stated a unit of distance, of which ``claimed`` is what it says of this
-        pair; candidates have other distances, and so other claims.
+        The claim for one unit of distance, if there is one: ``claimed`` is then the claim for this
+        pair, and candidates at other distances have other claims.
     """
 
     mechanism: Mechanism[Any]
@@ -162,21 +165,21 @@ class SearchCase:
     Parameters
     ----------
     bound
-        What the claim allows: a sensitivity, an epsilon (at ``at_delta``), or any other number,
+        The claimed bound: a sensitivity, an epsilon (at ``at_delta``), or any other number,
         depending on the kind of the claim.
     attain
-        Spends a budget of evaluated instances and returns the worst. Its ratio decides, as the
-        bound may differ from instance to instance.
+        A function that spends a budget of evaluated instances and returns the worst. Its ratio
+        decides, as the bound may differ from instance to instance.
     at_delta
         The delta of a claimed epsilon.
     quantity
-        What a claim of the kind ``property`` bounds, in a few words.
+        The number that a claim of the kind ``property`` bounds, in a few words.
     effort
-        What the budget counts.
+        The unit of the budget.
     proved
         A bound that a proof supports, with its source.
     is_ratio
-        Whether ``bound`` and ``proved`` are of the ratio of a property's sides, which is shown
+        True if ``bound`` and ``proved`` are of the ratio of a property's sides, which is shown
         then, and not the sides themselves.
     """
 

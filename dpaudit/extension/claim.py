@@ -21,16 +21,16 @@ class Statement:
     Parameters
     ----------
     name
-        Its identifier.
+        The identifier.
     title, statement, source
-        In words; the source names paper, theorem and equation.
+        The words of the claim; the source names paper, theorem and equation.
     kind
-        ``privacy`` bounds what an observer learns, ``sensitivity`` how far a query moves,
+        ``privacy`` bounds the knowledge of an observer, ``sensitivity`` the movement of a query,
         ``property`` any other number, such as an error after so many iterations.
     relation
         The neighbour relation it is about (`dpaudit.neighbours.RELATIONS`).
     assumptions
-        Name and sentence of each; checked on every audited instance.
+        The name and the sentence of each assumption; the audit checks them on every instance.
     """
 
     name: str
@@ -80,16 +80,17 @@ class Claim(Statement):
     Parameters
     ----------
     prepare
-        Settings and parameters to a case that can be audited.
+        A function from settings and parameters to a case that can be audited.
     parameters
         A pydantic model of the claim's own parameters, with their defaults.
     published
         The audits of the published report, beside the one with default settings, by name.
     scope
-        Of the audit with default settings, a sentence: of a refutation under which reading it would
-        not hold, else in which regime the claim was tried.
+        The scope of the audit with default settings, in a sentence: the reading under which a
+        refutation would not hold, or the regime in which the audit tried the claim.
     question
-        Whether nobody claims it: a question of those who audit. It counts as no claim.
+        True if nobody makes the claim: it is a question of those who audit, and does not count as a
+        claim.
     """
 
     prepare: Prepare

@@ -48,22 +48,22 @@ class Distinguisher:
     Parameters
     ----------
     name, statement
-        Its identifier, and what it does.
+        The identifier, and a sentence on the method.
     threat_model
-        What the attacker knows, sees and wants.
+        The knowledge, the view and the aim of the attacker.
     needs_law
-        Whether it only works on mechanisms with a known law.
+        True if it works only on mechanisms with a known law.
     default
-        Whether an audit that names no distinguisher tries it. One that is slow, or made for few
+        True if an audit that names no distinguisher tries it. One that is slow, or made for few
         mechanisms, runs when it is named.
     for_few_values
-        Whether it is tried by default all the same where outputs take few values, or where some
-        values repeat on one dataset more than on the other.
+        True to try it by default all the same if outputs take few values, or if some values repeat
+        on one dataset more than on the other.
     for_combinations
-        Whether it is tried by default all the same where some linear combination of the entries
-        tells far more than any entry does.
+        True to try it by default all the same if some linear combination of the entries tells far
+        more than any entry does.
     of_bits
-        Whether it reads the representation of numbers: a scan asks it of subjects that publish a
+        True if it reads the representation of numbers: a scan tries it on subjects that publish a
         value plus noise.
     fit
         ``"module:function"`` of a `Fit`.

@@ -20,38 +20,42 @@ class Settings(AuditSettings):
     Parameters
     ----------
     epsilon, delta
-        Of the claimed guarantee.
+        The claimed guarantee.
     data
         ``worst-case``, or the name of a dataset.
     data_path, data_options
-        Where the dataset's files are, and what else its loader takes, none of it a place.
+        The folder of the dataset's files, and other options of its loader, none of which names a
+        place.
     trials
-        Certifying outputs per dataset of the pair.
+        The number of certifying outputs for each dataset of the pair.
     confidence
-        With which all that is certified about this claim holds. A command with several claims
-        shares its own among them (`dpaudit.auditing.outcome.error_budget`).
+        The confidence of everything that the audit certifies about this claim. A command with
+        several claims shares its own among them (`dpaudit.auditing.outcome.error_budget`).
     seed
         The only source of randomness.
     estimator
         ``auto``, ``exact-loss`` or ``event``.
     distinguisher
-        The only one whose score the event bound may use; by default all that work on the mechanism.
+        The only distinguisher whose score the event bound may use; by default all that work on the
+        mechanism.
     until_refuted
-        Bet on outputs as they are drawn and stop at a refutation; ``trials`` is then the cap.
+        True to bet on outputs as they are drawn and to stop at a refutation; ``trials`` is then the
+        largest number of outputs.
     candidate_pairs
-        Of how many pairs of neighbours the worst is looked for; None audits one pair.
+        The number of pairs of neighbours among which the audit chooses the worst; None audits one
+        pair.
     parameters
-        The claim's own.
+        The claim's own parameters.
     unit
-        Trials per unit of work (`dpaudit.execution.units`); by default as many as fit in memory and
-        are drawn within a second. A part of the plan: the report says what it was.
+        The number of trials in a unit of work (`dpaudit.execution.units`); by default as many as
+        fit in memory and take at most a second. It is part of the plan, and the report states it.
     time
-        Seconds that an audit by drawing may take; ``trials`` is then the first look's
+        The seconds that an audit by drawing may take; ``trials`` then limits the first look
         (`dpaudit.auditing.estimators.group_sequential`).
     looks
-        Trials and share of the error probability of each look, in place of a time.
+        The trials and the share of the error probability of each look, in place of a time.
     show_records
-        Whether messages, the report and its certificate may hold records and outputs.
+        True to let messages, the report and its certificate hold records and outputs.
     """
 
     def __post_init__(self) -> None:

@@ -283,7 +283,7 @@ class RenyiDP(Guarantee):
     order
         A finite number above 1.
     at_epsilon
-        What the Renyi divergence of that order is at most.
+        The bound on the Renyi divergence of that order.
 
     Examples
     --------

@@ -33,9 +33,10 @@ class PrivacyProfile(Guarantee):
     Parameters
     ----------
     function
-        Returns delta in [0, 1] at an epsilon, and never more at a larger one.
+        A function that returns delta in [0, 1] at an epsilon, and never a larger delta at a larger
+        epsilon.
     name
-        What it is called in reports.
+        The name in reports.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class TiltedSample:
     Parameters
     ----------
     outputs
-        Shape ``(R, ...)``.
+        The outputs, shape ``(R, ...)``.
     privacy_loss
         ``log p(output) / q(output)``, shape ``(R,)``.
     log_mgf

@@ -119,9 +119,9 @@ class Pair(Generic[DatasetT]):
     Parameters
     ----------
     dataset, neighbour
-        The law of outputs on the first is called p, on the second q.
+        The two datasets. The law of outputs on the first is called p, on the second q.
     relation
-        What makes them neighbours.
+        The relation that makes them neighbours.
 
     Attributes
     ----------

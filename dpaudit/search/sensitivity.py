@@ -313,22 +313,22 @@ def sensitivity(
     Parameters
     ----------
     query
-        Takes a dataset; returns a number or an array, of one shape for all datasets.
+        A function of a dataset that returns a number or an array, of one shape for all datasets.
     domain, relation
-        What datasets may be, as `dpaudit.domains.domain_of` takes it, and what makes two of them
-        neighbours. None beside a dataset, as `dpaudit.audit` takes one alone. A distance in the
-        place of a relation, such as ``metric: euclidean``, takes pairs at several distances, and
-        the movement is that of a unit.
+        The datasets that are possible, as `dpaudit.domains.domain_of` takes them, and the relation
+        of neighbours. With ``dataset``, the domain may be None, as in `dpaudit.audit`. A distance
+        in the place of a relation, such as ``metric: euclidean``, gives pairs at several distances,
+        and the movement for one unit.
     norm
         ``l1``, ``l2`` or ``linf`` of all entries of the difference, or a function of it.
     dataset
-        Where the search starts.
+        The dataset at which the search starts.
     bounds
-        Of numbers, beside a dataset.
+        The bounds of numbers, with ``dataset``.
     calls
-        How often the query may be called.
+        The number of calls of the query that the search may make.
     seed
-        One seed gives one result.
+        The seed of the search: the same seed gives the same result.
 
     Returns
     -------

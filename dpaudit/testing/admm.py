@@ -40,11 +40,11 @@ class AdmmState:
     Parameters
     ----------
     primal
-        Every node's model, ``(n, d)``.
+        The model of every node, ``(n, d)``.
     dual
-        Dual variables, ``(n, d)`` in consensus and ``(N,)`` where predictions are shared.
+        The dual variables, ``(n, d)`` in consensus and ``(N,)`` if predictions are shared.
     prediction
-        One number a record, ``(N,)``.
+        One number for each record, ``(N,)``.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def connected_graphs(nodes: Bounds = (2, 5)) -> SearchStrategy[Edges]:
     Parameters
     ----------
     nodes
-        How many: a number, or the least and the most.
+        The number of nodes, or the least and the most.
 
     Raises
     ------
@@ -102,10 +102,10 @@ def penalties(
     Parameters
     ----------
     shape
-        ``()`` for one number, ``(n,)`` for one a node, ``(T, n)`` for a schedule that does not
-        fall from one iteration to the next.
+        ``()`` for one number, ``(n,)`` for one at each node, ``(T, n)`` for a schedule that does
+        not fall from one iteration to the next.
     low, high
-        The least and the most.
+        The least and the largest penalty.
 
     Raises
     ------
@@ -165,12 +165,12 @@ def admm_states(
     Parameters
     ----------
     nodes, columns, rows
-        n, d and N: a number each, or the least and the most.
+        The numbers n, d and N: a number each, or the least and the most.
     dual
-        ``primal`` when duals are shaped like models, as in consensus; ``prediction`` when there
-        is one number a record, as in sharing.
+        ``primal`` if duals are shaped like models, as in consensus; ``prediction`` if there is one
+        number for each record, as in sharing.
     primal_norm, dual_norm, prediction_norm
-        The most a vector's norm may be; one vector a node where the shape is ``(n, d)``.
+        The largest norm of a vector; one vector at each node if the shape is ``(n, d)``.
 
     Raises
     ------

@@ -56,29 +56,29 @@ def assert_not_refuted(
     ----------
     mechanism
         An object with ``sample(dataset, trials, rng)``, or a function of those three, that returns
-        one output a trial, shape ``(trials, ...)``.
+        one output for each trial, shape ``(trials, ...)``.
     pair
-        The neighbours it is run on.
+        The pair of neighbours.
     epsilon, delta
         The claimed guarantee; epsilon has no default.
     relation
-        What makes two datasets neighbours, by default that of the pair; ``"metric: euclidean"`` or
-        `dpaudit.metric` where epsilon is claimed a unit of distance (docs/metric-claims.md).
+        The relation of the two datasets, by default that of the pair; ``"metric: euclidean"`` or
+        `dpaudit.metric` if epsilon is claimed for each unit of distance (docs/metric-claims.md).
     dataset, domain, bounds, search_calls
-        In place of a pair, as `dpaudit.audit` takes them: a dataset or what datasets may be or
-        both. The worst pair is looked for.
+        The arguments of a search for the worst pair, in place of ``pair``, as `dpaudit.audit` takes
+        them: a dataset, the datasets that are possible, or both.
     trials
-        Certifying outputs on each side; at least 100.
+        The number of certifying outputs on each side, at least 100.
     confidence
-        Of the lower bound: a correct mechanism is accused with a probability of at most 1 less
-        this, over seeds.
+        The confidence of the lower bound: a correct mechanism is accused with a probability of at
+        most 1 less this, over seeds.
     seed
         The only source of randomness: one seed and one unit, one outcome.
     unit
-        How many outputs one call of the mechanism returns; by default its size and its pace
-        decide. The line that repeats a failed assertion holds it.
+        The number of outputs of one call of the mechanism. The default follows from its size and
+        its pace; the line that repeats a failed assertion states it.
     show_records
-        Whether the assertion may hold values of records.
+        True to let the assertion hold values of records.
 
     Returns
     -------

@@ -120,11 +120,11 @@ def vectors(
     Parameters
     ----------
     shape
-        Of the array; at least one axis, none of them empty.
+        The shape of the array; at least one axis, none of them empty.
     norm
-        The most the Euclidean norm may be.
+        The largest Euclidean norm.
     unit
-        Whether every vector has that norm.
+        True if every vector has that norm.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def datasets(records: Records | None = None) -> SearchStrategy[Dataset | Array]:
     Parameters
     ----------
     records
-        What the records look like; `Records()` by default.
+        A description of the records; `Records()` by default.
 
     Examples
     --------
@@ -195,8 +195,8 @@ def joined(records: Records | None = None) -> SearchStrategy[Joined]:
     Parameters
     ----------
     records
-        What every table looks like; ``rows`` also bounds the rows of the join, and ``nodes`` says
-        how many tables there are.
+        A description of every table; ``rows`` also bounds the rows of the join, and ``nodes`` gives
+        the number of tables.
 
     Raises
     ------

@@ -106,23 +106,25 @@ def assert_sensitivity(
     Parameters
     ----------
     query
-        Takes a dataset; returns a number or an array, of one shape for both sides of a pair.
+        A function of a dataset that returns a number or an array, of one shape for both sides of a
+        pair.
     bound
         The claimed sensitivity: a number above 0, or a function of the pair that returns one.
     pairs
-        A Hypothesis strategy, such as `dpaudit.testing.pairs` returns, that is searched for a large
-        ratio of movement to bound; or pairs, which are all tried.
+        A Hypothesis strategy, such as `dpaudit.testing.pairs` returns, in which the search looks
+        for a large ratio of movement to bound; or pairs, all of which are tried.
     domain, relation, dataset, bounds, search_calls
-        In their place, as `dpaudit.sensitivity` takes them: the same search finds the same pair.
+        The arguments of `dpaudit.sensitivity`, in place of ``pairs``: the same search finds the
+        same pair.
     norm
         ``l1``, ``l2`` or ``linf`` of all entries of the difference, or a function of it.
     max_examples
-        How many pairs the search looks at, besides those that shrink a violation.
+        The number of pairs that the search tries, besides those that shrink a violation.
     derandomize
-        Whether every run looks at the same pairs.
+        True if every run tries the same pairs.
     show_records
-        Whether the assertion may hold a pair that was given, or found beside records. One that a
-        search made is always shown: it is nobody's data.
+        True to let the assertion hold a pair that was given, or found near given records. A pair
+        that a search made is always shown: it is nobody's data.
 
     Returns
     -------

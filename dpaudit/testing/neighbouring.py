@@ -55,7 +55,7 @@ def pairs(
         A relation, or its name: ``replace-record``, ``add-remove-record``, ``replace-label``,
         ``replace-column`` or ``replace-tuple``.
     records
-        What the records look like; `Records()` by default. Plain arrays where they have no labels;
+        A description of the records; `Records()` by default. Plain arrays if they have no labels;
         under ``replace-tuple`` the data are `Joined`.
 
     Raises

@@ -67,15 +67,15 @@ class Records:
     Parameters
     ----------
     rows, columns
-        How many records N and features d: a number, or the least and the most.
+        The numbers of records N and of features d: a number each, or the least and the most.
     nodes
-        How many nodes hold the rows; of joined tables, how many tables.
+        The number of nodes that hold the rows; of joined tables, the number of tables.
     norm
-        The most a row's Euclidean norm may be.
+        The largest Euclidean norm of a row.
     unit
-        Whether every row has that norm.
+        True if every row has that norm.
     labels
-        What a label can be, such as ``(-1, 1)`` or the numbers of classes; None for plain arrays
+        The possible labels, such as ``(-1, 1)`` or the numbers of classes; None for plain arrays
         without labels.
 
     Raises
@@ -132,11 +132,11 @@ class Joined:
     Parameters
     ----------
     tables
-        Features of each table, ``(n_i, d_i)``.
+        The features of each table, ``(n_i, d_i)``.
     mappings
-        For each table, which of its tuples every row of the join uses, ``(N,)``.
+        For each table, the tuple that every row of the join uses, ``(N,)``.
     labels
-        One for each tuple of the first table, ``(n_0,)``.
+        One label for each tuple of the first table, ``(n_0,)``.
 
     Examples
     --------

@@ -42,7 +42,7 @@ def frames(schema: Schema, rows: Bounds = (0, 5)) -> SearchStrategy[Any]:
     schema
         The domain: every table has its columns, in this order and of these types.
     rows
-        How many records: a number, or the least and the most.
+        The number of records, or the least and the most.
 
     Raises
     ------
@@ -69,11 +69,11 @@ def frame_pairs(relation: str, schema: Schema, rows: Bounds = (1, 5)) -> SearchS
     ----------
     relation
         ``add-remove-record``, ``replace-record``, ``replace-cell``, or ``add-remove-user: NAME``
-        with the name of the column that tells whose a record is.
+        with the name of the column that states the user of a record.
     schema
-        The domain of both.
+        The domain of both tables.
     rows
-        How many records the larger one has: a number, or the least and the most.
+        The number of records of the larger table, or the least and the most.
 
     Raises
     ------
