@@ -41,8 +41,7 @@ from dpaudit.proving.distances.refinements.reading import SymbolReading
 from dpaudit.proving.distances.refinements.symbols import Unread
 from dpaudit.proving.universe import UNBOUNDED, Distance
 
-# Each entry is a search over boxes in up to six dimensions, which takes a good part of a
-# second.
+# Each entry is a search of its own over boxes, and all of them share the effort of one question.
 MOST_ENTRIES = 8
 MOST_LEAVES = 6
 

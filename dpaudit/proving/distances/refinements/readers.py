@@ -244,7 +244,8 @@ def _order_statistic(reading: Summation, inner: AtomPolynomial, place: int) -> A
 
 def _along_records(reading: Summation, node: Node, symbols: PolynomialArray) -> int:
     """Return the number of records, where an operation goes along them and nothing else."""
-    # Sorting gives one atom for each record; more than 2000 would take the effort of all.
+    # Sorting gives one atom for each record, and thousands of them would use up the effort of a
+    # question before any bound is found.
     if reading.count is None or symbols.axis is None or reading.count > 10 * MOST_RECORDS:
         raise Unread
     if _sort_axes(node.parameters["axis"], symbols.entries.ndim) != (symbols.axis,):

@@ -42,8 +42,8 @@ from dpaudit.proving.distances.standing import is_fixed
 from dpaudit.proving.program import Node, Shape
 from dpaudit.proving.refusals import ProofRefusal
 
-# Beyond that, sorting ends takes longer than all other rules together; the furthest end is
-# looser and right.
+# To sort more ends than that costs more than the tighter bound is worth; the furthest end is looser
+# and right.
 _MOST_ENTRIES = 1_000_000
 _WHOLE_METHODS = frozenset({"lower", "higher", "nearest", "inverted_cdf", "closest_observation"})
 
