@@ -103,6 +103,7 @@ def draft_files(name: DraftName) -> dict[str, str]:
     >>> list(draft_files(DraftName("smith2031-lemma1")))[:3]
     ['pyproject.toml', 'smith2031/mean.py', 'smith2031/claims/lemma1.py']
     """
+    # The files end in .txt, as they hold placeholders where Python has names.
     folder = files("dpaudit.extension").joinpath("draft")
     return {
         Template(path).substitute(name.words): Template(

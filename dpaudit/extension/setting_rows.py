@@ -8,6 +8,8 @@ from typing import Any
 
 from dpaudit.extension.setting_kinds import Door, Group, Kind
 
+# No outputs of a pair are drawn at these doors: a stream brings its own, and the others certify
+# nothing by outputs.
 AUDITS = frozenset(Door) - {
     *(Door.SENSITIVITY, Door.VIEWS, Door.STREAM, Door.REPLAY, Door.PROVE),
 }
