@@ -43,7 +43,7 @@ class PrimitiveGroup:
     count
         How many calls are of this kind.
     epsilon
-        What one spends at delta = 0 by its law; None where it has none that is pure.
+        What one spends at ``delta`` by its law or its audit; None where it has none.
     label
         What that rests on: a law that the primitive documents, an audit of it, or nothing.
     audited
@@ -51,6 +51,8 @@ class PrimitiveGroup:
     unknown
         Why what it spends is unknown, where a replay cannot say: its centre depends on noise
         (``"feedback"``), for instance, so that its movement is no sensitivity.
+    delta
+        At which it spends that epsilon: 0 by its law, and what its audit claims.
     """
 
     name: str
@@ -62,6 +64,7 @@ class PrimitiveGroup:
     label: Label
     audited: Result | None = None
     unknown: Why | None = None
+    delta: float = 0.0
 
 
 def make_replay_parts(found: Replay) -> tuple[PrimitiveGroup, ...]:
@@ -133,8 +136,8 @@ def _make_unknown_part(reason: Reason) -> PrimitiveGroup:
 
 
 def total(listed: Sequence[PrimitiveGroup]) -> float | None:
-    """Return the sum of what the parts spend; None where one is unknown."""
-    if any(one.epsilon is None for one in listed):
+    """Return the sum of what the parts spend at delta = 0; None where one is unknown there."""
+    if any(one.epsilon is None or one.delta > 0 for one in listed):
         return None
     return rounding.sum_up((one.count, one.epsilon or 0.0) for one in listed)
 
@@ -203,7 +206,7 @@ def audit_part(
     # A refuted primitive spends at least what was measured, and an upper number must not be below
     # that.
     spent = max(epsilon, result.measured.lower) if result.verdict == "refuted" else epsilon
-    return replace(part, epsilon=spent, label="audited", audited=result)
+    return replace(part, epsilon=spent, delta=delta, label="audited", audited=result)
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,8 @@ def test_a_part_spends_what_its_audit_says_and_nothing_if_it_says_nothing(
     found = audit_part(part, None, epsilon=1.0)
     assert (found.epsilon, found.label, found.audited) == (epsilon, label, said)
     assert total([part, found]) == (None if epsilon is None else 0.3 + 3 * epsilon)
+    at_delta = audit_part(part, None, epsilon=1.0, delta=1e-6)
+    assert (at_delta.epsilon, total([part, at_delta])) == (epsilon, None)
 
 
 def test_a_total_is_rounded_up_and_none_where_a_part_is_unknown():
