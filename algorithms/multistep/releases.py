@@ -7,11 +7,13 @@ learn who see no inner model in `dpaudit.algorithms.multistep.hidden_state` and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from dpaudit.errors import ConvergenceError
 from dpaudit.extension.parameters import Parameters
 from dpaudit.extension.release import FormulaGuarantee, ReleaseCard
 
@@ -202,7 +204,11 @@ def _make_largest_mu_event(mus: Iterable[float]) -> Event:
     from dpaudit.algorithms.multistep.hidden_state import ROUNDING
 
     # The margin keeps the release above the double that computed its mu.
-    mu = max(mus) * (1 + ROUNDING)
+    found = list(mus)
+    # The maximum passes over a NaN, which would be a release that nobody counts.
+    if any(map(math.isnan, found)):
+        raise ConvergenceError("mu: got NaN, expected the mu of every node: the run overflows")
+    mu = max(found) * (1 + ROUNDING)
     # Where nothing depends on the data, no release is stated; a scale of infinity would be none.
     if mu == 0:
         return GaussianRelease(sensitivity=1.0, noise_scale=1.0, count=0)

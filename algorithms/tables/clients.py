@@ -208,7 +208,8 @@ class LocalSGD:
             model = self.mean(client, model, pull, batch)
             if self.private:
                 model = model + self.noise_scale(client) * rng.standard_normal(model.shape)
-            large = np.abs(model).max(axis=(1, 2)) > _LARGEST
+            # Written with a negation, so that a NaN counts as too large.
+            large = ~(np.abs(model).max(axis=(1, 2)) <= _LARGEST)
             if large.any():
                 raise ConvergenceError(
                     f"theta-update: got a model beyond {_LARGEST:.0e} in trial "

@@ -283,12 +283,17 @@ def _choose_bin_edges(pooled: Array) -> Array:
         ranks = _choose_edge_ranks(len(pooled))
         # Halves are taken before the sum: two huge values would overflow.
         return np.unique(pooled[ranks] / 2 + pooled[np.maximum(ranks - 1, 0)] / 2)
-    apart = np.diff(values) > _GRAIN * np.abs(values).max(initial=1e-290)
-    return np.asarray((values[1:] + values[:-1])[apart] / 2)
+    lower, upper = values[:-1], values[1:]
+    with np.errstate(over="ignore"):
+        apart = upper - lower > _GRAIN * np.abs(values).max(initial=1e-290)
+        middles = (lower + upper) / 2
+    # Of two huge values halves are taken before the sum, and of others after it: a denormal has no
+    # exact half.
+    return np.asarray(np.where(np.isfinite(middles), middles, lower / 2 + upper / 2)[apart])
 
 
 def _select_distinct_sorted(pooled: Array) -> Array:
-    return np.asarray(pooled[np.append(True, np.diff(pooled) > 0)])
+    return np.asarray(pooled[np.append(True, pooled[1:] > pooled[:-1])])
 
 
 def _choose_edge_ranks(size: int) -> Codes:

@@ -225,7 +225,8 @@ def holds_parallel(event: Event) -> bool:
 
 def count_sampled_releases(event: Event) -> int:
     """Return how many kinds of release an event has that draw a sample, of any one record."""
-    return max(
+    counts = (
         sum(isinstance(part, SAMPLED) for part in get_releases(one))
         for one in get_alternatives(event)
     )
+    return max(counts, default=0)

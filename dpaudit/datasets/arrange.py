@@ -185,6 +185,8 @@ def most_distant_records(
     [0, 2]
     """
     records = dataset.signed_records
+    # By a power of two, so that squares neither overflow nor vanish and no digit changes.
+    records = np.ldexp(records, -int(np.frexp(np.abs(records).max(initial=0.0))[1]))
     check.require_integer("records", len(records), least=2)
     chosen = np.sort(
         rng.permutation(len(records))[: check.require_integer("candidates", candidates, 1)]
@@ -199,6 +201,8 @@ def most_distant_records(
             # records.
             squares[chosen, None] + squares[start : start + _TILE] - 2 * (records[chosen] @ tile.T)
         )
+        itself = np.flatnonzero((chosen >= start) & (chosen < start + len(tile)))
+        distance[itself, chosen[itself] - start] = -np.inf
         at = int(np.argmax(distance))
         if distance.flat[at] > best:
             best = float(distance.flat[at])

@@ -414,3 +414,8 @@ def test_calibration_ends_on_the_private_side():
         pure = calibrate(lambda v: ApproximateRelease(epsilon=v), target, 0.0, more_noise=-1)
         assert pure.value <= target
         assert pure.value == pytest.approx(target, rel=1e-8)
+
+
+def test_nothing_at_all_has_no_sampled_part():
+    assert count_sampled_releases(Parallel((batch(1.0),), count=0)) == 0
+    assert count_sampled_releases(Parallel((batch(1.0),))) == 1

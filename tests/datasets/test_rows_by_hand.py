@@ -117,3 +117,15 @@ def test_the_label_that_is_named_is_the_positive_one(labels, positive, found):
 def test_labels_that_are_not_two_or_not_named_are_refused(labels, positive):
     with pytest.raises(DataError, match="found labels"):
         convert_to_signed_labels(np.array(labels), positive, "f")
+
+
+@pytest.mark.parametrize("size", [1.0, 1e160, 1e-200])
+def test_the_most_distant_records_are_so_at_every_size(size):
+    records = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [-1.0, 0.0]])
+    found = most_distant_records(Dataset(records * size, [1, 1, 1, 1]), RNG(9))
+    assert sorted(found) == [2, 3]
+
+
+def test_no_record_is_distant_from_itself():
+    one, other = most_distant_records(Dataset(np.ones((3, 2)), [1, 1, 1]), RNG(9))
+    assert one != other

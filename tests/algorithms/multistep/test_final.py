@@ -21,11 +21,12 @@ from dpaudit.algorithms.multistep.hidden_state import (
     InnerLoops,
     composition_mu,
 )
+from dpaudit.algorithms.multistep.releases import _make_largest_mu_event
 from dpaudit.algorithms.problems.graphs import complete, ring, star
 from dpaudit.algorithms.problems.losses import LINEAR, LOGISTIC
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
 from dpaudit.datasets import Dataset
-from dpaudit.errors import InvalidArgument
+from dpaudit.errors import ConvergenceError, InvalidArgument
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.laws.steps import GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
@@ -169,3 +170,10 @@ def test_bad_input_is_named():
     with pytest.raises(InvalidArgument, match=r"^inner_steps: "):
         FinalModels(single)
     assert final_mu(single, pair.dataset, 0, 0.0) == 0  # nothing but the public start
+
+
+@pytest.mark.parametrize("mus", [[1.0, math.nan], [math.nan, 1.0]])
+def test_no_release_is_stated_of_a_mu_that_is_no_number(mus):
+    with pytest.raises(ConvergenceError, match="mu"):
+        _make_largest_mu_event(iter(mus))
+    assert _make_largest_mu_event(iter([0.5, 1.0])).noise_scale == pytest.approx(1.0)

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from dpaudit.algorithms.tables.clients import Client, LocalSGD
+from dpaudit.errors import ConvergenceError
 
 TRIALS = 40_000
 
@@ -117,3 +118,9 @@ def test_a_step_leads_against_the_mean_over_all_rows_whatever_is_sampled(client,
     expected = model[0] - 0.5 * (0.2 * model[0] + total / (ratio * 7))
     assert found[0] == pytest.approx(expected, rel=1e-4)
     assert step.noise_scale(client) == pytest.approx(0.5 / (ratio * 7) * 1e9)
+
+
+def test_a_model_that_is_no_number_has_diverged(client):
+    model, pull = np.full((1, 2, 1), np.nan), np.zeros((1, 5, 1))
+    with pytest.raises(ConvergenceError, match="trial 0"):
+        LocalSGD(steps=1, learning_rate=0.3).update(client, model, pull, rng())

@@ -159,3 +159,12 @@ def test_sides_that_are_all_single_values_have_no_bins():
 def test_outputs_are_rows_of_floats():
     rows = counting.flatten_outputs(np.arange(12).reshape(2, 3, 2))
     assert (rows.dtype, rows[1].tolist()) == (np.float64, [6.0, 7.0, 8.0, 9.0, 10.0, 11.0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_edge_lies_between_two_huge_values():
+    huge = np.finfo(np.float64).max
+    values = np.array([0.9 * huge, huge])
+    edges = counting._choose_bin_edges(values)
+    assert values[0] < edges[0] < values[1]
+    assert counting._choose_bin_edges(np.array([-huge, huge])).tolist() == [0.0]
