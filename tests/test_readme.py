@@ -86,7 +86,7 @@ def test_the_proof_stops_at_the_line_that_is_shown_until_it_is_repaired(
     repaired = repaired.replace("scale=widest / len(ages)", "scale=100 / len(ages)")
     for code, status, shown in (
         (block.text, "2", stop),
-        (repaired, "0", "proved: it is (1, 0)-DP"),
+        (repaired, "0", "proved: the function is (1, 0)-DP"),
     ):
         (tmp_path / block.file).write_text(code)
         with pytest.raises(SystemExit, match=status):

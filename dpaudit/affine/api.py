@@ -268,8 +268,10 @@ def views(
     # refused.
     for given, default in (("about", None), ("radius", 1.0), ("norm", "l2")):
         if change is not None and beside[given] != default:
-            raise InvalidArgument(given, beside[given], "nothing beside change, which says it all")
-    _require_named("observers", observers, "what each sees: {'name': a key of the output}")
+            raise InvalidArgument(
+                given, beside[given], "nothing together with change, which states the whole change"
+            )
+    _require_named("observers", observers, "the view of each: {'name': a key of the output}")
     _require_named("about", about, "a part of the data: {'name': a key or an index}")
     # The observers that are functions run with the recursion, so that their operations are read
     # and compared with plain runs as well.
@@ -284,7 +286,7 @@ def views(
             isinstance(one, AdaptiveInputs) for _, one in parts
         ):
             name, value = ("radius", radius) if radius != 1.0 else ("norm", norm)
-            raise InvalidArgument(name, value, "none beside adaptive inputs, which have a norm")
+            raise InvalidArgument(name, value, "none with adaptive inputs, which have a norm")
         # The keys 1 and "1" are two parts of the data with one name in every table.
         if len({name for name, _ in parts}) < len(parts):
             raise InvalidArgument(
@@ -317,7 +319,7 @@ def _parse_data_change(recursion: Recursion, change: Any) -> Change:
     """Return a change of the shapes of the private data."""
     if recursion.calls:
         given = VerbatimText(type(change).__name__)
-        raise InvalidArgument("change", given, "none beside adaptive inputs: name whose data")
+        raise InvalidArgument("change", given, "none with adaptive inputs: name whose data")
     if isinstance(change, Change):
         count, places = len(recursion.program.leaves("data")), change.places()
         # A negative place would silently stand for a number from the end.
@@ -333,7 +335,9 @@ def _numbers_like(private: Any, change: Any) -> Iterator[Any]:
         numbers = np.asarray(change, dtype=object)
         if numbers.shape != private.shape:
             shown = VerbatimText(f"shape {numbers.shape}")
-            raise InvalidArgument("change", shown, f"the shape of what it moves, {private.shape}")
+            raise InvalidArgument(
+                "change", shown, f"the shape of the private data, {private.shape}"
+            )
         yield from numbers.ravel().tolist()
         return
     own = dict(items_of(private))

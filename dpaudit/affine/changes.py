@@ -53,7 +53,7 @@ class Change(ABC):
     @property
     def words(self) -> str:
         """The words that follow "the data change"."""
-        return "as was stated"
+        return "as stated"
 
     @abstractmethod
     def places(self) -> NDArray[np.intp]:
@@ -100,7 +100,7 @@ class Direction(Change):
     @property
     def words(self) -> str:
         """The words that follow "the data change"."""
-        return "by the vector that was stated"
+        return "by the stated vector"
 
     def places(self) -> NDArray[np.intp]:
         """Return which of the private numbers change."""
@@ -148,7 +148,7 @@ class _Ball(Change):
             raise InvalidArgument("radius", given, "0 or more, of at least one number")
         # A place that comes twice would count its number as two that change.
         if len(np.unique(self.at)) < len(self.at):
-            raise InvalidArgument("at", list(at), "places of which none comes twice")
+            raise InvalidArgument("at", list(at), "distinct places")
 
     @property
     def size(self) -> int:

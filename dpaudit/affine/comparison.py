@@ -99,11 +99,11 @@ class RunAgreement:
     reason: str | None = None
 
 
-_UNLIKE = "it does something else to plain arrays than to forms: it asks for types, or keeps state"
-_DROWNED = (
-    "it adds a number to noise that is 10^9 times as large, so that digits of the noise are lost"
+_UNLIKE = "it treats plain arrays and forms differently: it reads types, or keeps state"
+_DROWNED = "it adds noise to a number that is 10^9 times as large, so digits of the noise are lost"
+_OTHERWISE = (
+    "with other numbers its output has another form, other texts or numbers of another shape"
 )
-_OTHERWISE = "it returns something else, or texts or numbers of another shape, from other numbers"
 
 
 def compare_runs(
@@ -121,9 +121,9 @@ def compare_runs(
         if run is None:
             return RunAgreement(count, "it fails on plain arrays")
         if len(run.noise) != normals:
-            return RunAgreement(count, "it draws another number of normals on plain arrays")
+            return RunAgreement(count, "on plain arrays it draws a different number of normals")
         if run.rounds != traced.rounds or len(run.data) != numbers:
-            return RunAgreement(count, "it asks for other inputs on plain arrays")
+            return RunAgreement(count, "on plain arrays it takes different inputs")
         if run.outline != expected:
             return RunAgreement(count, _OTHERWISE)
         runs.append(run)
@@ -246,7 +246,7 @@ def look_at(output: Any, name: str, look: Look) -> Any:
     # An observer is somebody's code, and may raise anything.
     except Exception as error:
         given = VerbatimText(f"{name}, which raises {type(error).__name__}: {error}")
-        raise InvalidArgument("observers", given, "functions of what is returned") from error
+        raise InvalidArgument("observers", given, "functions of the returned value") from error
 
 
 def _look_plainly(run: recorder.Run, looks: Mapping[str, Look]) -> dict[str, Any] | None:

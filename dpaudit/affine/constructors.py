@@ -121,7 +121,7 @@ def _make_column_mapper(
         form = tracing.form_of(given[place])
         if original.__name__ == "lfilter":
             if named.keys() - {"axis"} or named.get("axis", -1) % max(form.ndim, 1):
-                reason = "scipy.signal.lfilter has a state, or goes along no first axis"
+                reason = "scipy.signal.lfilter has a state, or does not run along the first axis"
                 raise tracing.refuse(reason)
             named = {"axis": 0}
         before, after = given[:place], given[place + 1 :]

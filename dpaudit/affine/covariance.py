@@ -58,7 +58,7 @@ def read_parameters(given: dict[str, Any]) -> Correlated:
     mean, covariance, size = (named.get(name) for name in _PARAMETERS)
     if isinstance(covariance, AffineForm):
         if not covariance.is_public:
-            raise ValueError("data or noise decide the covariance of noise")
+            raise ValueError("the covariance of noise depends on data or noise")
         covariance = covariance.value
     factor = _factor_noise_covariance(np.array(covariance, dtype=float))
     rows = () if size is None else tuple(map(int, np.atleast_1d(size)))
@@ -70,12 +70,14 @@ def read_parameters(given: dict[str, Any]) -> Correlated:
 
 def _factor_noise_covariance(covariance: NDArray[np.float64]) -> NDArray[Any]:
     if covariance.ndim != 2 or len(covariance) != len(covariance.T):
-        raise ValueError("the covariance of noise is no square matrix")
+        raise ValueError("the covariance of noise is not a square matrix")
     if np.abs(covariance - covariance.T).max() > _CLOSE * np.abs(covariance).max():
         raise ValueError("the covariance of noise is not symmetric")
     values = np.linalg.eigvalsh(covariance)
     # numpy draws along eigenvectors where there is no full rank; a factor of a nearly singular
     # matrix would be noise that the function may not have.
     if not values[0] > _LEAST * values[-1]:
-        raise ValueError("the covariance of noise has no full rank: draw its normals one by one")
+        raise ValueError(
+            "the covariance of noise does not have full rank: draw its normals one by one"
+        )
     return factor_covariance(covariance)

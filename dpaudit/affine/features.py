@@ -120,8 +120,8 @@ class ViewPair:
     def __post_init__(self) -> None:
         shapes = [side.known.shape for side in (self.here, self.there)]
         if shapes[0] != shapes[1] or (self.here.known != self.there.known).any():
-            given = VerbatimText(f"{shapes[1][0]} numbers that are seen of the second dataset")
-            expected = f"{shapes[0][0]}, the same normals among them, as of the first"
+            given = VerbatimText(f"{shapes[1][0]} numbers seen from the second dataset")
+            expected = f"{shapes[0][0]}, with the same normals among them, as from the first"
             raise InvalidArgument("pair", given, expected)
 
     @cached_property
@@ -150,7 +150,7 @@ class ViewPair:
         # Ranks of both sides are compared, so both have to be taken modulo the same prime.
         shared = [Residues(prime) for prime in sides[0] if prime in sides[1]]
         if not shared:
-            raise ConvergenceError("ranks: no prime divides nothing that is divided by")
+            raise ConvergenceError("ranks: each of the primes divides a divisor")
         return shared
 
     def _ranks(self, kind: Residues) -> tuple[int, int, int]:

@@ -131,7 +131,7 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
     def __setattr__(self, name: str, value: Any) -> None:
         # A new attribute, such as .shape, would change the form and not the arrays behind it.
         if name not in _OWN:
-            raise self.refusal(f"sets .{name} of an array")
+            raise self.refusal(f"the code sets .{name} of an array")
         super().__setattr__(name, value)
 
     # --- what arrays have --------------------------------------------------------------------
@@ -182,7 +182,7 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
         # Entries that a mask leaves out hold whatever the memory held, which has no coordinate.
         where = options.pop("where", True)
         if where is not True:
-            raise self.refusal("a function of numpy is given where=")
+            raise self.refusal("no rule covers a function of numpy with where=")
         found = self._apply(ufunc, method, inputs, options)
         return found if into is None else self._written(into, found)
 
@@ -234,14 +234,18 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
         at, given = self._public_key(key), self.tracing.form_of(value)
         # An array of integers would truncate what is written into it, which is not linear.
         if not given.is_public and self.dtype != np.float64:
-            raise self.refusal(f"what is no double: an array of {self.dtype} is written into")
+            raise self.refusal(
+                f"the code writes into an array of {self.dtype}, which is not an array of doubles"
+            )
         self.ids[at] = given.ids
         self.value[at] = given.value
 
     def _public_key(self, key: Any) -> Any:
         if isinstance(key, tuple):
             return tuple(map(self._public_key, key))
-        return key.plain("data or noise decide a position") if isinstance(key, AffineForm) else key
+        return (
+            key.plain("a position depends on data or noise") if isinstance(key, AffineForm) else key
+        )
 
     def __iter__(self) -> Iterator[AffineForm]:
         if not self.ndim:
@@ -287,7 +291,7 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
         if self.is_public:
             return self.tracing.public(self.value.astype(dtype))
         if np.dtype(dtype) != np.float64:
-            raise self.refusal(f"numbers are rounded to {np.dtype(dtype)}")
+            raise self.refusal(f"the code rounds numbers to {np.dtype(dtype)}")
         return self.copy()
 
     def tolist(self) -> Any:
@@ -329,37 +333,43 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
             raise AttributeError(name)
         if name in _OF_PUBLIC and self.is_public:
             return getattr(self.value, name)
-        raise self.refusal(f"asks for .{name} of what data or noise decide")
+        raise self.refusal(f"no rule covers .{name} of a value that depends on data or noise")
 
     # --- what only public numbers have ---------------------------------------------------------
 
     def __bool__(self) -> bool:
-        return bool(self.plain("a branch is decided by data or noise"))
+        return bool(self.plain("the code branches on data or noise"))
 
     def __float__(self) -> float:
-        return float(self.plain("float() of what data or noise decide"))
+        return float(self.plain("the code takes float() of a value that depends on data or noise"))
 
     def __int__(self) -> int:
-        return int(self.plain("int() of what data or noise decide"))
+        return int(self.plain("the code takes int() of a value that depends on data or noise"))
 
     def __complex__(self) -> complex:
-        return complex(self.plain("complex() of what data or noise decide"))
+        return complex(
+            self.plain("the code takes complex() of a value that depends on data or noise")
+        )
 
     def __index__(self) -> int:
-        return operator.index(self.plain("data or noise decide a position")[()])
+        return operator.index(self.plain("a position depends on data or noise")[()])
 
     def __round__(self, *digits: Any) -> Any:
-        number: Any = self.plain("what data or noise decide is rounded")[()]
+        number: Any = self.plain("the code rounds a value that depends on data or noise")[()]
         return round(number, *digits)
 
     def __contains__(self, value: Any) -> bool:
-        return value in self.plain("data or noise are compared")
+        return value in self.plain("the code compares data or noise")
 
     def __hash__(self) -> int:
-        return hash(self.plain("hash() of what data or noise decide")[()])
+        return hash(
+            self.plain("the code takes hash() of a value that depends on data or noise")[()]
+        )
 
     def __format__(self, form: str) -> str:
-        return format(self.plain("what data or noise decide is written as text")[()], form)
+        return format(
+            self.plain("the code writes a value that depends on data or noise as text")[()], form
+        )
 
     def __str__(self) -> str:
         return str(self.value) if self.is_public else repr(self)
@@ -368,12 +378,13 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
         return f"Form(shape={self.shape})"
 
     def __reduce__(self) -> Any:
-        raise self.refusal("what data or noise decide leaves the process")
+        raise self.refusal("a value that depends on data or noise leaves the process")
 
 
 _INTO_PLAIN = (
-    "what data or noise decide is written into, or taken for, an array of plain numbers: make that "
-    "array inside the function with numpy.zeros, or join its parts with numpy.stack"
+    "the code writes a value that depends on data or noise into an array of plain "
+    "numbers, or uses it as one: make that array inside the function with numpy.zeros, "
+    "or join its parts with numpy.stack"
 )
 _OWN = frozenset(("tracing", "ids", "value", "is_array"))
 _METHODS = "sum mean cumsum dot ravel squeeze swapaxes take repeat trace diagonal compress"
@@ -387,7 +398,9 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, AffineForm) and value.is_public
 
 
-NOT_READ = "a {}, which nobody looks into: return arrays, numbers, lists or dictionaries of them"
+NOT_READ = (
+    "a {}, which dpaudit does not look into: return arrays, numbers, lists or dictionaries of them"
+)
 
 
 def forms_in(value: Any) -> list[AffineForm]:
@@ -406,7 +419,9 @@ def ids_of(value: Any) -> Ids:
     for one in parts_of(value):
         if not isinstance(one, AffineForm) and not is_number(one) and not is_constant(one):
             shown = VerbatimText(NOT_READ.format(type(one).__name__))
-            raise InvalidArgument("observers", shown, "what a function returns, or parts of it")
+            raise InvalidArgument(
+                "observers", shown, "the returned value of a function, or parts of it"
+            )
     every: Ids = np.concatenate([NO_IDS, *(one.ids.ravel() for one in forms_in(value))])
     return np.asarray(every[every != NOWHERE])
 

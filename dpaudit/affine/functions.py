@@ -85,7 +85,9 @@ def _copy_result(found: Any) -> Any:
 
 def _write_into_form(tracing: FormTracing, into: Any, found: Any) -> Any:
     if not isinstance(into, AffineForm):
-        raise tracing.refuse("what data or noise decide is written into an array of plain numbers")
+        raise tracing.refuse(
+            "the code writes a value that depends on data or noise into an array of plain numbers"
+        )
     into[...] = found
     return into
 
@@ -110,11 +112,11 @@ def _move_entries(tracing: FormTracing, function: Any, args: Any, named: Any) ->
     count, name = _MOVING[function], function.__name__
     positional, by_name = _to_public_arguments(list(args[count:])), _to_public_arguments(named)
     if positional is None or by_name is None:
-        raise tracing.refuse(f"data or noise decide how numpy.{name} moves entries")
+        raise tracing.refuse(f"the way that numpy.{name} moves entries depends on data or noise")
     # A fill value or a second array of doubles would end up among the entries without a
     # coordinate.
     if by_name.keys() - _HOW or any(map(_are_doubles, (*positional, *by_name.values()))):
-        raise tracing.refuse(f"numpy.{name} is given arguments that are not followed")
+        raise tracing.refuse(f"no rule covers these arguments of numpy.{name}")
     given = [_forms_of(tracing, one) for one in args[:count]]
     if function is np.diag and isinstance(given[0], AffineForm) and given[0].ndim == 2:
         function = np.diagonal  # a view, as it is of numpy
@@ -128,7 +130,7 @@ def _move_entries(tracing: FormTracing, function: Any, args: Any, named: Any) ->
     if isinstance(ids, list):
         return [_make_moved_form(tracing, a, b) for a, b in zip(ids, value, strict=True)]
     if isinstance(ids, tuple):
-        raise tracing.refuse(f"numpy.{name} is given more than one array")
+        raise tracing.refuse(f"no rule covers numpy.{name} of more than one array")
     return _make_moved_form(tracing, ids - lift if lift else ids, value)
 
 
@@ -239,7 +241,7 @@ def _split_form_and_public(
     if isinstance(public, list | tuple) and holds_form(public):
         public = tracing.form_of(public)
     if isinstance(public, AffineForm):
-        public = public.plain("two arrays are multiplied that data or noise decide")
+        public = public.plain("the code multiplies two arrays that depend on data or noise")
     return form, np.asarray(public), left
 
 
@@ -287,7 +289,7 @@ def _apply_kron(tracing: FormTracing, one: Any, other: Any) -> Any:
 
 def _apply_einsum(tracing: FormTracing, text: Any, *operands: Any, optimize: Any = False) -> Any:
     if not isinstance(text, str) or not operands or "." in text:
-        raise tracing.refuse("numpy.einsum is given more than letters and arrays")
+        raise tracing.refuse("no rule covers numpy.einsum with more than letters and arrays")
     if len(operands) == 1:
         given, arrow, result = text.replace(" ", "").partition("->")
         moved = result if arrow else "".join(sorted(given))
@@ -316,7 +318,9 @@ def _two_operands(tracing: FormTracing, text: str, operands: Any) -> tuple[str, 
         n for n, one in enumerate(operands) if isinstance(one, AffineForm) and not one.is_public
     ]
     if len(forms) != 1 or not arrow or len(letters) != len(operands):
-        raise tracing.refuse("numpy.einsum is given more than one array that data or noise decide")
+        raise tracing.refuse(
+            "no rule covers numpy.einsum of more than one array that depends on data or noise"
+        )
     of_form = letters.pop(forms[0])
     public = [one for n, one in enumerate(operands) if n != forms[0]]
     kept = "".join(sorted(set("".join(letters)) & set(of_form + result)))
@@ -358,7 +362,7 @@ def _apply_convolve(tracing: FormTracing, one: Any, other: Any, mode: str = "ful
 
 def _apply_solve(tracing: FormTracing, matrix: Any, form: Any) -> Any:
     if isinstance(matrix, AffineForm):
-        matrix = matrix.plain("a matrix is inverted that data or noise decide")
+        matrix = matrix.plain("the code inverts a matrix that depends on data or noise")
     right = tracing.form_of(form)
     # numpy's own result, to the last digit: the function goes on with these numbers.
     if right.is_public:
@@ -373,9 +377,9 @@ def _apply_solve(tracing: FormTracing, matrix: Any, form: Any) -> Any:
 
 def _apply_where(tracing: FormTracing, condition: Any, *both: Any) -> Any:
     if isinstance(condition, AffineForm):
-        condition = condition.plain("data or noise decide which of two numbers is taken")
+        condition = condition.plain("the choice between two numbers depends on data or noise")
     if len(both) != 2:
-        raise tracing.refuse("numpy.where is not given both arrays")
+        raise tracing.refuse("no rule covers numpy.where without both arrays")
     one, other = map(tracing.form_of, both)
     ids = np.where(condition, one.ids, other.ids)
     return AffineForm(tracing, ids, np.where(condition, one.value, other.value))
@@ -389,7 +393,10 @@ def _apply_pad(
     if mode in ("edge", "reflect", "symmetric", "wrap") and not named:
         return AffineForm(tracing, apply(form.ids, width, mode), apply(form.value, width, mode))
     if mode != "constant" or named.keys() - {"constant_values"}:
-        raise tracing.refuse(f"numpy.pad of mode {mode} is given {', '.join(named) or 'no more'}")
+        raise tracing.refuse(
+            f"no rule covers numpy.pad of mode {mode} with "
+            f"{', '.join(named) or 'no other argument'}"
+        )
     # What fills up is public, whatever its value.
     ids = apply(form.ids, width, constant_values=NOWHERE)
     return AffineForm(tracing, ids, apply(form.value, width, **named))

@@ -109,7 +109,9 @@ class AdaptiveInputs:
 
     def _sets_of_rounds(self, given: Sequence[Sequence[int]]) -> tuple[Pattern, ...]:
         if self.participation != Participation():
-            raise InvalidArgument("participation", self.participation.kind, "none beside patterns")
+            raise InvalidArgument(
+                "participation", self.participation.kind, "none together with patterns"
+            )
         found = tuple(tuple(sorted({operator.index(one) for one in each})) for each in given)
         if not found or not all(one and 0 <= one[0] and one[-1] < self.steps for one in found):
             raise InvalidArgument("patterns", given, f"sets of rounds from 0 to {self.steps - 1}")
@@ -140,7 +142,7 @@ class AdaptiveInputs:
             dictionaries of them.
         """
         if self._source is None:
-            expected = "a function of the step and of what an input depends on, to run by itself"
+            expected = "a function of the step and of the values on which an input depends"
             raise InvalidArgument("function", None, expected)
         return self._source(step, *arguments)
 
@@ -230,10 +232,12 @@ class SymbolicSource:
         try:
             number = self.inputs.round(step)
         except (TypeError, InvalidArgument) as error:
-            raise self.tracing.refuse(f"an input of no round is asked for: {error}") from None
+            raise self.tracing.refuse(
+                f"the function takes an input of a round that does not exist: {error}"
+            ) from None
         # Two inputs of one round would let a record move both, twice the norm that is stated.
         if any((one.part, one.step) == (self.part, number) for one in self.calls):
-            raise self.tracing.refuse(f"the input of round {number} is asked for twice")
+            raise self.tracing.refuse(f"the function takes the input of round {number} twice")
         # Copies: what the function writes into an argument later is not what the input depends
         # on.
         given = map_parts(list(arguments), self._form_of)
@@ -252,7 +256,7 @@ class SymbolicSource:
         if is_constant(value):
             return value
         kind = type(value).__name__  # which may hide numbers
-        raise self.tracing.refuse(f"an input is given neither numbers nor text, but {kind}")
+        raise self.tracing.refuse(f"an input gets neither numbers nor text, but {kind}")
 
 
 class PlainSource:

@@ -109,7 +109,7 @@ class _Problem:
         if self._is_seen():
             return Bracket.exactly(math.inf)
         if not (self.clamped.scales.middle > self.clamped.scales.error).all():
-            raise Withheld("some of what is seen has no noise of its own")
+            raise Withheld("some of the seen numbers have no noise of their own")
         duals = np.stack([self._solve(one) for one in self.moved.T], axis=1)
         normals = np.stack([self._normals(one) for one in duals.T], axis=1)
         found = _bound_mu_between(self._lower(duals), self._upper(normals), change)

@@ -149,7 +149,9 @@ class Network:
     def view(self, observer: Ids, change: Sequence[Any]) -> View:
         """Return an observer's view while the private numbers change by a vector ``(P,)``."""
         if not len(observer):
-            raise InvalidArgument("observer", VerbatimText("nobody"), "somebody who sees something")
+            raise InvalidArgument(
+                "observer", VerbatimText("nobody"), "an observer who sees something"
+            )
         if not np.isin(observer, self._all).all():
             raise InvalidArgument("observer", VerbatimText("coordinates"), "those of this network")
         if len(change) != len(self.roles.holders):

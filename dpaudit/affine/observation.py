@@ -131,7 +131,7 @@ class Observation:
                 found.append(prime)
             if len(found) == ENOUGH:
                 return tuple(found)
-        raise ConvergenceError(f"ranks: of the primes {PRIMES} too many divide what is divided by")
+        raise ConvergenceError(f"ranks: too many of the primes {PRIMES} divide a divisor")
 
     @cached_property
     def rough(self) -> tuple[Array, Array, Array] | None:

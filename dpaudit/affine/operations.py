@@ -49,7 +49,7 @@ def is_double(dtype: Any) -> bool:
 def numbers_of(tracing: FormTracing, value: Any) -> NDArray[Any]:
     """Return public numbers as doubles or fractions that are exactly these, or refuse them."""
     if isinstance(value, AffineForm):
-        value = value.plain("two numbers are multiplied that data or noise decide")
+        value = value.plain("the code multiplies two numbers that depend on data or noise")
     found = np.asarray(value)
     if found.dtype == object:
         return _map_array_entries(found, lambda one: _parse_factor(tracing, one))
@@ -58,10 +58,10 @@ def numbers_of(tracing: FormTracing, value: Any) -> NDArray[Any]:
     if found.dtype.kind in "iu":
         return _map_array_entries(found.astype(object), Fraction)
     if found.dtype.kind != "f" or not np.isfinite(found).all():
-        raise tracing.refuse(f"a factor is no finite real number: {found.dtype}")
+        raise tracing.refuse(f"a factor is not a finite real number: {found.dtype}")
     # Longer doubles would be rounded here, and the program would not be the function's.
     if found.dtype.itemsize > 8 and np.any(found.astype(float) != found):
-        raise tracing.refuse(f"a factor is no double: {found.dtype}")
+        raise tracing.refuse(f"a factor is not a double: {found.dtype}")
     return found.astype(float)
 
 
@@ -79,7 +79,7 @@ def _parse_factor(tracing: FormTracing, value: Any) -> Fraction:
     try:
         return Fraction(value)
     except (TypeError, ValueError, OverflowError):
-        raise tracing.refuse(f"a factor is no number but {type(value).__name__}") from None
+        raise tracing.refuse(f"a factor is not a number but {type(value).__name__}") from None
 
 
 def doubles_of(numbers: NDArray[Any]) -> NDArray[np.float64]:
@@ -99,7 +99,9 @@ def _add_forms(tracing: FormTracing, one: Any, other: Any, sign: float = 1.0) ->
 def _add_in_place(tracing: FormTracing, sign: float, into: Any, index: Any, added: Any) -> None:
     """Add numbers to places of an array, to each as often as it is named."""
     if not isinstance(into, AffineForm):
-        raise tracing.refuse("what data or noise decide is added to an array of plain numbers")
+        raise tracing.refuse(
+            "the code adds a value that depends on data or noise to an array of plain numbers"
+        )
     places = np.arange(into.size).reshape(into.shape)[index]
     form = tracing.form_of(added)
     ids, value = (np.broadcast_to(one, places.shape).flatten() for one in (form.ids, form.value))
@@ -169,7 +171,7 @@ def _scale_form(
 ) -> AffineForm:
     numbers = numbers_of(tracing, factor)
     if divides and np.any(doubles_of(numbers) == 0):
-        raise tracing.refuse("what data or noise decide is divided by 0")
+        raise tracing.refuse("the code divides a value that depends on data or noise by 0")
     doubles = doubles_of(numbers)
     value = np.asarray(form.value / doubles if divides else form.value * doubles)
     ids = np.broadcast_to(form.ids, value.shape).ravel()
@@ -197,7 +199,7 @@ def _multiply_entries(tracing: FormTracing, one: AffineForm, other: AffineForm) 
     shape = np.broadcast_shapes(one.shape, other.shape)
     both = np.broadcast_to(one.ids, shape) != NOWHERE, np.broadcast_to(other.ids, shape) != NOWHERE
     if (both[0] & both[1]).any():
-        raise tracing.refuse("two numbers are multiplied that data or noise decide")
+        raise tracing.refuse("the code multiplies two numbers that depend on data or noise")
     first = _scale_form(tracing, one, np.where(both[1], 0.0, np.broadcast_to(other.value, shape)))
     second = _scale_form(tracing, other, np.where(both[0], 0.0, np.broadcast_to(one.value, shape)))
     product = one.value * other.value
@@ -210,7 +212,7 @@ def _multiply_entries(tracing: FormTracing, one: AffineForm, other: AffineForm) 
 
 def _divide_form(tracing: FormTracing, one: Any, other: Any) -> AffineForm:
     if isinstance(other, AffineForm):
-        other = other.plain("something is divided by what data or noise decide")
+        other = other.plain("the code divides by a value that depends on data or noise")
     return _scale_form(tracing, one, other, divides=True)
 
 
@@ -234,7 +236,7 @@ def apply_matrix(
 def _apply_matmul(tracing: FormTracing, one: Any, other: Any) -> Any:
     left = isinstance(one, AffineForm)
     if left and isinstance(other, AffineForm):
-        raise tracing.refuse("two arrays are multiplied that data or noise decide")
+        raise tracing.refuse("the code multiplies two arrays that depend on data or noise")
     form, public = (one, other) if left else (other, one)
     public = public if issparse(public) else np.asarray(public)
     batch = np.broadcast_shapes(form.shape[:-2], public.shape[:-2])

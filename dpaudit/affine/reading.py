@@ -99,7 +99,7 @@ class _AffineRunState(recorder.State):
         """Return the draws of a call, as forms."""
         if call.kind != "normal":
             self.formed.add(call.index)
-            raise self.tracing.refuse(f"noise of {call.name} is not Gaussian", call.place)
+            raise self.tracing.refuse(f"the noise of {call.name} is not Gaussian", call.place)
         normals = self._normals(call, call.shape)
         return normals * np.asarray(scale, dtype=float) + np.asarray(location, dtype=float)
 
@@ -120,7 +120,7 @@ class _AffineRunState(recorder.State):
         self.formed.add(call.index)
         # Whoever reads the source knows what such a generator draws.
         if call.key.startswith("seed ") or call.parameters.get("by"):
-            raise self.tracing.refuse("a generator of a fixed seed draws no noise", call.place)
+            raise self.tracing.refuse("a generator with a fixed seed draws no noise", call.place)
         draw = recorder.frozen(self, "normal", shape, call.key)
         size = int(np.prod(shape, dtype=np.int64))
         ids = self.tracing.program.add_leaf("noise", size)
@@ -261,7 +261,7 @@ def _trace_function(
         if run.elsewhere or run.copied:
             tracing.refuse("another thread draws, or a generator is copied", "?")
         elif any(call.index not in state.formed for call in run.calls):
-            tracing.refuse("a draw is not followed", run.calls[-1].place)
+            tracing.refuse("no rule covers a draw", run.calls[-1].place)
     if tracing.refusal is not None:
         raise NotAffine(*tracing.refusal)
     if run.raised is not None:

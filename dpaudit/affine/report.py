@@ -112,7 +112,7 @@ class ViewsReport:
     def sentences(self) -> Iterator[str]:
         """Yield the sentences above a table."""
         yield f"Neighbours differ in the data of one row below, {self.change}."
-        yield f"Read from one run of {self.name}; {self.compared} on plain numbers bear it out."
+        yield f"Read from one run of {self.name}; {self.compared} on plain numbers confirm it."
 
     def remarks(self) -> Iterator[str]:
         """Yield the remarks below a table."""
@@ -133,7 +133,7 @@ class ViewsReport:
                 "Digits beyond the eleventh decide what these learn: "
                 f"{_format_name_list(list(hanging))}."
             )
-            yield "Where constants were rounded, write them as fractions.Fraction."
+            yield "If the code rounds constants, write them as fractions.Fraction."
         unproved = sum(one.proof != "exact" for one in self.findings)
         if unproved:
             yield (
@@ -143,7 +143,7 @@ class ViewsReport:
         if self.is_adaptive:
             yield from self._remarks_on_inputs()
         elif self.certificate is None:
-            yield "No certificate: the views are too large to be checked again by exact numbers."
+            yield "No certificate: the views are too large to check again with exact numbers."
         elif (missing := len(self.findings) - len(self.certificate["instance"]["views"])) > 0:
             yield f"The certificate leaves out {missing} views, which are too large for it."
 
@@ -151,8 +151,8 @@ class ViewsReport:
         upper = sum(one.is_upper for one in self.findings)
         if upper:
             yield (
-                f"{UPPER}: inputs depend on what these observers do not see. The upper end is of "
-                "one who sees it, the lower end of inputs that are fixed."
+                f"{UPPER}: inputs depend on values that these observers do not see. The upper end "
+                "is for an observer who sees them, the lower end for fixed inputs."
             )
         yield "No certificate: inputs are adaptive."
 

@@ -177,7 +177,7 @@ def _convert(stand_ins: StandIns, original: Any, value: Any, given: Any, named: 
         or named.get("order") not in (None, "K")
     ):
         name = original.__name__
-        raise stand_ins.refusal(f"numpy.{name} is given arguments that are not followed")
+        raise stand_ins.refusal(f"no rule covers these arguments of numpy.{name}")
     dtype = given[0] if given else named.get("dtype")
     found = stand_ins.of(value)
     # `asarray` shares memory with its argument, and `array` copies: writing into one of two shared

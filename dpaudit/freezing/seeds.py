@@ -76,7 +76,7 @@ def stream_of(source: Any, of: Any) -> Stream:
     if source is None:
         return Stream(source="system")
     if isinstance(source, tracked.Symbolic):
-        source = source.plain("data or noise decide the seed of a generator")[()]
+        source = source.plain("the seed of a generator depends on data or noise")[()]
     if isinstance(source, _BITS):
         state = recorder._STATE[0]
         if state is not None and id(source) in state.bits:

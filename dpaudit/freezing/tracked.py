@@ -201,7 +201,7 @@ class Symbolic(ABC):
 
     def length(self) -> int | None:
         """Return how many draws it says that there are; None for one for each record."""
-        return int(self.plain("data or noise decide how many draws there are"))
+        return int(self.plain("the number of draws depends on data or noise"))
 
 
 def numbers(value: Any, name: str) -> Any:
@@ -209,7 +209,7 @@ def numbers(value: Any, name: str) -> Any:
     if isinstance(value, Symbolic):
         if name == "loc" or value.is_scale:
             return value
-        value = value.plain(f"data or noise decide the {name} of noise")
+        value = value.plain(f"the {name} of noise depends on data or noise")
     found = plain(value)
     return np.asarray(found) if np.ndim(found) else float(found)
 

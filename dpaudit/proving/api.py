@@ -191,7 +191,7 @@ class ProofQuestion:
         if not self.certified:
             return {"uncertified": "none was asked for"}
         if self.domain.of_records and not are_shown():
-            return {"uncertified": "its ends and categories would be those of records"}
+            return {"uncertified": "the proof would take its ends and categories from the records"}
         if len(several) > 1:
             return {"uncertified": "datasets of several sizes: give records= one number"}
         ((trace, bound),) = several

@@ -219,7 +219,7 @@ class CodeProof:
             yield f"{self.of_whom} {self._of_runs()}"
         if self.certified_claim not in (None, self.claim) and self.is_proved and self.claim:
             shown = _format_guarantee(self.certified_claim or self.claim)
-            yield f"The certificate shows {shown} only: its checker has fewer rules than the proof."
+            yield f"The certificate shows only {shown}: its checker has fewer rules than the proof."
         if self.refusal is not None and self.refusal.fault is not None:
             yield fault_line(self.refusal.fault)
 
@@ -236,7 +236,7 @@ class CodeProof:
 
     def _of_runs(self) -> str:
         ways = f"{self.paths} paths were" if self.paths > 1 else "One run was"
-        return f"{ways} read; {self.compared} runs on plain data bear it out."
+        return f"{ways} read; {self.compared} runs on plain data confirm it."
 
     def _headline(self) -> str:
         if self.refusal is not None:
@@ -245,8 +245,9 @@ class CodeProof:
             return f"proved: {self._proved()}"
         claimed = _format_guarantee(self.claim)
         if self.is_proved:
-            return f"proved: it is {claimed}. {self._proved()[0].upper()}{self._proved()[1:]}."
-        return f"not proved: {claimed} is claimed, and {self._proved()} is what is proved."
+            proved = self._proved()
+            return f"proved: the function is {claimed}. {proved[0].upper()}{proved[1:]}."
+        return f"not proved: the claim is {claimed}, but the proof gives only {self._proved()}."
 
     def _proved(self) -> str:
         assert self.numbers is not None

@@ -66,7 +66,7 @@ def _encode_trace_value(value: Any) -> Any:
     if type(value) in _KINDS:
         named = [[one.name, _encode_trace_value(getattr(value, one.name))] for one in fields(value)]
         return {type(value).__name__: named}
-    reason = f"a {type(value).__name__} of it cannot be handed to another process"
+    reason = f"it contains a {type(value).__name__}, which dpaudit cannot send to another process"
     raise NotProved.at("what is returned", reason, "return numbers, arrays and texts")
 
 

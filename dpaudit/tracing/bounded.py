@@ -152,7 +152,7 @@ class BoundedArray(NDArrayOperatorsMixin):
         # A view was written over, and numpy would have changed this array as well. What is known of
         # it is out of date.
         if self._changed_view is not None:
-            raise self._reading.refuse("a part of an array is changed in place")
+            raise self._reading.refuse("the code changes a part of an array in place")
         return self._spread
 
     # What is public of it
@@ -181,7 +181,7 @@ class BoundedArray(NDArrayOperatorsMixin):
         return len(self._spread.sample)
 
     def __repr__(self) -> str:
-        raise self._reading.refuse("a value is turned into text")
+        raise self._reading.refuse("the code converts a value to text")
 
     # What would give it away
 
@@ -211,13 +211,13 @@ class BoundedArray(NDArrayOperatorsMixin):
         if both is not None and bool(both[0]) == bool(both[1]):
             return bool(both[0])
         if both is not None:
-            raise self._reading.refuse("a branch is decided by the data")
+            raise self._reading.refuse("the code branches on the data")
         noisy = self.spread.is_public
         which = "a noisy value" if noisy else "a value of data and noise"
-        raise self._reading.refuse(f"a branch is decided by {which}")
+        raise self._reading.refuse(f"the code branches on {which}")
 
     def __hash__(self) -> int:
-        raise self._reading.refuse("a value is hashed")
+        raise self._reading.refuse("the code hashes a value")
 
     def item(self, *at: int) -> BoundedArray:
         """Return one entry; it stays bounded."""
@@ -240,7 +240,7 @@ class BoundedArray(NDArrayOperatorsMixin):
             named = {np.add: np.sum, np.maximum: np.max, np.minimum: np.min}[ufunc]
             return self.__array_function__(named, (), inputs, options)
         if method != "__call__" or options:
-            raise self._reading.refuse(f"no rule for {ufunc.__name__} called so")
+            raise self._reading.refuse(f"no rule for this call of {ufunc.__name__}")
         found = self._reading_of(ufunc, [self._as_spread(one) for one in inputs])
         return found if into is None else self._put(into, found)
 
@@ -248,7 +248,7 @@ class BoundedArray(NDArrayOperatorsMixin):
         """Return an array that was overwritten by a result."""
         (target,) = into
         if not isinstance(target, BoundedArray) or target.shape != found.shape:
-            raise self._reading.refuse("data are written into a plain array")
+            raise self._reading.refuse("the code writes data into a plain array")
         target.overwrite(found.spread)
         return target
 
@@ -378,7 +378,7 @@ class BoundedArray(NDArrayOperatorsMixin):
             return self.copy()
         both = self.spread.both
         if both is None:
-            raise self._reading.refuse("a noisy value is rounded to another type")
+            raise self._reading.refuse("the code rounds a noisy value to another type")
         return BoundedArray(
             self._reading, spread_of_pair(both[0].astype(dtype), both[1].astype(dtype))
         )
@@ -396,7 +396,7 @@ def as_spread(reading: BoundedReading, value: Any) -> Spread:
         # A value that was kept from another run may have seen another history: nothing that is
         # known of it holds in this one.
         if value._reading is not reading:
-            raise reading.refuse("a value of another run is used")
+            raise reading.refuse("the code uses a value of another run")
         return value.spread
     if isinstance(value, bool | int | float | complex | np.generic | np.ndarray):
         return make_constant_spread(value)

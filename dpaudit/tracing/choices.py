@@ -363,7 +363,7 @@ def public_draw(
     found = np.asarray(example)
     numeric = isinstance(example, int | float | np.generic | np.ndarray)
     if not numeric or found.dtype.kind not in "biuf" or not _are_exact(found):
-        raise state.refuse(f"no law is read of draws of {call.name}")
+        raise state.refuse(f"no rule for the law of draws of {call.name}")
     call.shape = found.shape
     given_to = f"{call.name} {found.dtype}".encode() + _bytes_of(given)
     # Where all values are equally likely, drawing as usual already draws without regard to

@@ -58,7 +58,7 @@ class Chances:
         total = self.chances.sum(axis=-1)
         fits = (self.chances >= 0).all() and np.allclose(total, 1.0, rtol=0, atol=1e-6)
         if not (fits and np.isfinite(self.options).all()):
-            return "options that are no numbers, or probabilities that do not add up to 1"
+            return "options that are not numbers, or probabilities that do not add up to 1"
         return None
 
     def __len__(self) -> int:
@@ -255,7 +255,7 @@ class Stepped:
         """Why no value has this law, if none has."""
         whole = (self.centre == np.round(self.centre)).all() and (np.abs(self.centre) < 2**52).all()
         if not (whole and (self.ratio > 0).all() and (self.ratio < 1).all()):
-            return "discrete noise is added to what is no whole number, or has no scale"
+            return "discrete noise is added to a number that is not whole, or has no scale"
         return None
 
     def widened(self, times: float) -> Stepped:

@@ -72,11 +72,11 @@ class NoisyValue:
         """Return why both have no losses, though they meet alike; None if they have."""
         one, two = self.parameters, other.parameters
         if isinstance(one, CommonDraw) and one.given != two.given:
-            return "what is drawn depends on the data"
+            return "the law of a draw depends on the data"
         if isinstance(one, Stepped) and (np.abs(one.centre - two.centre) > _STEPS_APART).any():
             return "counts of both sides are more than a million apart"
         if isinstance(one, Chances) and (have_near_misses(one, two) or have_near_misses(two, one)):
-            return "the data change the last digits of what is chosen"
+            return "the data change the last digits of a choice"
         return None
 
 
@@ -145,7 +145,7 @@ class LawState(recorder.State):
     def end_as_impossible(self) -> NoLaw:
         """Note that a noisy value is given that is never drawn, and return what is raised."""
         self.is_impossible = True
-        return self.refuse("a noisy value is none that is ever drawn")
+        return self.refuse("no draw ever gives this noisy value")
 
     def stack(self) -> list[str]:
         """Return the line that draws, alone: that is quick."""
@@ -164,7 +164,7 @@ class LawState(recorder.State):
         met = self._expected[at] if at < len(self._expected) else bool(np.any(location))
         self.located.append(met)
         if not met and np.any(location):  # noise without it would meet another centre
-            raise self.refuse("noise is given a location that was 0 in other runs")
+            raise self.refuse("the location of noise is not 0, as it was in other runs")
         return noise.meet(location, of_numpy=False) if met else noise
 
     def form_other(self, call: Call, draw: Any, given: dict[str, Any]) -> Any:

@@ -395,7 +395,7 @@ def _public_key(reading: BoundedReading, key: Any) -> Any:
     if isinstance(key, BoundedArray):
         found = key.spread.constant
         if found is None:
-            raise reading.refuse("data or noisy values decide which entries are taken")
+            raise reading.refuse("the choice of entries depends on data or noisy values")
         return found if found.ndim else found[()]
     return key
 

@@ -168,13 +168,13 @@ class TracedLaw(Wraps):
         """Return the noisy values of an output; a run that is given them returns it again."""
         values = self.read_off.values(outcome)
         if values is None:
-            raise self._broken("an output has another form than those that were traced")
+            raise self._broken("an output differs in form from the traced ones")
         meetings, again = self._run_at_values(dataset, values)
         least = float(scales_of(meetings).min())
         self._require_plausible(values, meetings)
         exactly = self.read_off.places is not None  # else reading values off rounds them
         if not (same_outcome(again, outcome) if exactly else nearly_same(again, outcome, least)):
-            raise self._broken("what it returns does not follow from its noisy values")
+            raise self._broken("its output does not follow from its noisy values")
         return join_values([value for value, _ in self._steps(values, meetings)])
 
     def privacy_loss(self, outputs: Array, pair: Pair[Any]) -> Array:
@@ -303,7 +303,7 @@ class TracedLaw(Wraps):
     def _require_alone(self, values: Array, pair: Pair[Any], loss: float) -> None:
         """Refuse a loss that runs alone do not have: side by side, they may share a state."""
         if not _are_same_losses(self._loss(values, pair), loss):
-            raise self._broken("runs beside one another differ from runs alone")
+            raise self._broken("runs side by side differ from single runs")
 
     def log_mgf_bounds(self, pair: Pair[Any], tilt: float) -> tuple[float, float]:
         """Return 0 and infinity: no run says how far a centre moves after another history."""
@@ -400,7 +400,7 @@ class TracedLaw(Wraps):
             self._require_followed(again)
             alike = map(have_same_parameters, run.meetings, again.meetings)
             if not all(alike) or not same_outcome(self._outcome(again), outcome):
-                raise self._broken("whether a number is Python's or numpy's decides what is done")
+                raise self._broken("the code treats numbers of Python and of numpy differently")
         return run.meetings, outcome
 
     def _outcome(self, trace: RunTrace) -> RunOutput:
@@ -411,18 +411,18 @@ class TracedLaw(Wraps):
 
     def _require_followed(self, trace: RunTrace) -> None:
         if trace.is_impossible:
-            raise Impossible(str(self._broken("noisy values are none that are ever drawn")))
+            raise Impossible(str(self._broken("no draw ever gives these noisy values")))
         reason = find_unlawful_reason(trace)
         if reason is not None:
             raise self._broken(str(reason))
         if tuple(one.key for one in trace.meetings) != self.keys:
-            raise self._broken("noise meets values in another order, or elsewhere")
+            raise self._broken("the code adds noise to values in another order, or elsewhere")
 
     def _require(self, one: RunOutput, other: RunOutput, values: Array, scales: Array) -> None:
         if not same_outcome(one, other):
             raise self._broken("data reach the output past the noise")
         if not self.read_off.agrees(one, values, scales):
-            raise self._broken("the output does not tell the noisy values")
+            raise self._broken("the output does not determine the noisy values")
 
     def _require_losses(self, own: Sequence[NoisyValue], other: Sequence[NoisyValue]) -> None:
         """Refuse noisy values that meet alike and have no losses."""
@@ -438,7 +438,7 @@ class TracedLaw(Wraps):
             # Bonferroni over the numbers of a run: how often a right one is refused does not grow
             # with how many there are.
             if (np.minimum(below, 1 - below) * max(1, len(values)) < HARDLY).any():
-                raise self._broken("a noisy value is none that its law would have")
+                raise self._broken("a noisy value is too unlikely under its law")
 
     def _require_told_again(self, values: Array, data: Sequence[Any], rng: Generator) -> None:
         """Refuse values after whose first ones others would be that the output does not tell.
@@ -457,7 +457,9 @@ class TracedLaw(Wraps):
         self._require_followed(run)
         told, scales = join_values([*known, *drawn]), scales_of(run.meetings)
         if not self.read_off.agrees(self._outcome(run), told, scales):
-            raise self._broken("the output does not tell the noisy values after some of them")
+            raise self._broken(
+                "the output does not determine the noisy values that follow some of them"
+            )
 
     def _broken(self, reason: str) -> MechanismError:
         return MechanismError(

@@ -59,7 +59,7 @@ class PendingNoise(Pending):
             return self._meet_lanes(value, sign)
         centre = np.asarray(value)
         if centre.dtype.kind not in "biuf":
-            raise self.refusal("noise is added to what is no number")
+            raise self.refusal("noise is added to a value that is not a number")
         self._require_wide(centre)
         shape = np.broadcast_shapes(centre.shape, self.shape)
         factor = spread_out(self._factor, shape)
@@ -94,7 +94,7 @@ class PendingNoise(Pending):
             return self.plain() / number.plain() if divide else self.plain() * number.plain()
         factor = np.asarray(number)
         if factor.dtype.kind not in "biuf":
-            raise self.refusal("noise is multiplied by what is no number")
+            raise self.refusal("noise is multiplied by a value that is not a number")
         self._require_wide(factor)
         made = np.asarray(self._factor / factor if divide else self._factor * factor)
         return self._alike(self.broadcast(made.shape), made)
@@ -102,7 +102,7 @@ class PendingNoise(Pending):
     def _require_wide(self, other: Array) -> None:
         """Refuse numbers of numpy to whose few digits a number of Python would be rounded."""
         if self._is_one_draw and other.dtype.kind == "f" and other.dtype.itemsize < 8:
-            raise self.refusal("a draw is rounded to a type of fewer than 64 bits")
+            raise self.refusal("the code rounds a draw to a type of fewer than 64 bits")
 
     def _alike(self, sources: Sequence[Source], factor: Array) -> PendingNoise:
         return PendingNoise(self._state, self._kind, sources, factor)
@@ -278,7 +278,7 @@ class Exponential(PendingNoise):
         return self.number(self._state.decide("public", self._sources, drawn))
 
     def _located(self, centre: Array, factor: Array, sources: Sequence[Source]) -> Array:
-        raise self.refusal(f"no law is read of {self._kind} noise that is added to a value")
+        raise self.refusal(f"no rule for the law of {self._kind} noise that is added to a value")
 
     def _alike(self, sources: Sequence[Source], factor: Array) -> PendingNoise:
         return type(self)(self._state, self._kind, sources, factor)

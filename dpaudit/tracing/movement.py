@@ -128,20 +128,20 @@ def _run_on_bounded_arrays(
 def _pair_as_bounded_arrays(reading: BoundedReading, one: Any, other: Any) -> Any:
     """Return a dataset and its neighbour as one of the same form, of bounded arrays."""
     if type(one) is not type(other):
-        raise reading.refuse("the two datasets have other types")
+        raise reading.refuse("the two datasets have different types")
     if isinstance(one, bool | int | float | np.generic | np.ndarray):
         if np.shape(one) != np.shape(other):
-            raise reading.refuse("the two datasets have other shapes")
+            raise reading.refuse("the two datasets have different shapes")
         if np.asarray(one).dtype.kind not in "biuf":
-            raise reading.refuse("the datasets are no numbers")
+            raise reading.refuse("the datasets do not hold numbers")
         return BoundedArray(reading, spread_of_pair(one, other))
     if isinstance(one, Mapping):
         if list(one) != list(other):
-            raise reading.refuse("the two datasets have other keys")
+            raise reading.refuse("the two datasets have different keys")
         return {key: _pair_as_bounded_arrays(reading, one[key], other[key]) for key in one}
     if isinstance(one, list | tuple) and not hasattr(one, "_fields"):
         if len(one) != len(other):
-            raise reading.refuse("the two datasets have other lengths")
+            raise reading.refuse("the two datasets have different lengths")
         return type(one)(
             _pair_as_bounded_arrays(reading, *both) for both in zip(one, other, strict=True)
         )
@@ -155,7 +155,7 @@ def _require_public(reading: BoundedReading, output: Any) -> None:
     """Refuse an output that data reach past the noise, or in which nobody sees whether they do."""
     for one in _iterate_value_leaves(output):
         if isinstance(one, NoiseDraw) and one.is_spent:
-            reading.refuse_at("the output", "a draw that was added to a value is in it, too")
+            reading.refuse_at("the output", "it holds a draw that was also added to a value")
         if isinstance(one, BoundedArray):
             if not one.spread.is_public:
                 reading.refuse_at("the output", "data reach it past the noise")

@@ -68,8 +68,8 @@ class NoiseDraw(Unmet):
     def written(self, target: Any, found: Any) -> Any:
         """Return a bounded array that a noisy value was written over."""
         if not isinstance(target, BoundedArray):
-            raise self.refusal("a noisy value is written into a plain array")
-        raise self.refusal("noise is added in place to a value of the data")
+            raise self.refusal("the code writes a noisy value into a plain array")
+        raise self.refusal("the code adds noise in place to a value of the data")
 
     def _by(self, ufunc: Any, first: bool, other: Any) -> NoiseDraw:
         factor = as_spread(self._reading, other)
@@ -85,7 +85,7 @@ class NoiseDraw(Unmet):
         found = NoiseDraw(self._reading, self.kind, self._standard, self._factor * factor)
         found._spent = self._spent
         if np.broadcast_shapes(found._factor.shape, self.shape) != self.shape:
-            raise self._reading.refuse("a draw is used for several values")
+            raise self._reading.refuse("the code uses one draw for several values")
         return found
 
     def _meet(self, value: Any, minus: float, sign: float) -> BoundedArray:
@@ -94,7 +94,7 @@ class NoiseDraw(Unmet):
         shape = np.broadcast_shapes(centre.shape, self.shape)
         # Broadcast, one draw would be in several noisy values, whose losses do not add up.
         if shape != self.shape:
-            raise self._reading.refuse("a draw is used for several values")
+            raise self._reading.refuse("the code uses one draw for several values")
         if self._spent[0]:
             raise self._reading.refuse("a draw is used twice")
         self._spent[0] = True

@@ -129,14 +129,14 @@ class Pending(Unmet):
         # Other names of this noise hold the number that was decided. Changing it would change a
         # noisy value that was accounted for.
         if any(isinstance(one, Pending) and one.is_decided for one in _get_output_targets(options)):
-            raise self.refusal("noise is changed in place")
+            raise self.refusal("the code changes noise in place")
         if not linear or self.is_decided:
             return apply_plain(getattr(ufunc, method), inputs, options)
         return super().__array_ufunc__(ufunc, method, *inputs, **options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         if any(isinstance(one, Pending) for one in _get_output_targets(options)):
-            raise self.refusal("noise is changed in place")
+            raise self.refusal("the code changes noise in place")
         if function in (np.stack, np.concatenate):
             if (joint := _join_pending_noise(self._state, function, args, options)) is not None:
                 return joint
@@ -151,7 +151,7 @@ class Pending(Unmet):
         if isinstance(target, Lanes):
             return target.write(found)
         if not isinstance(target, np.ndarray):
-            raise self.refusal("a noisy value is written into what is no array")
+            raise self.refusal("the code writes a noisy value into an object that is not an array")
         np.copyto(target, found, casting="same_kind")
         return target
 
@@ -167,7 +167,7 @@ class Pending(Unmet):
         return self.shape[0] if self.shape else len(self.plain())
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise self.refusal("noise is changed in place")
+        raise self.refusal("the code changes noise in place")
 
     def __contains__(self, value: Any) -> bool:
         return value in self.plain()

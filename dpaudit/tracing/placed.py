@@ -70,11 +70,11 @@ def _read_law_here(
     mechanism: Any, pair: Pair[Any], seed: int
 ) -> TracedLaw | TracedView | NoLawFound:
     if not isinstance(mechanism, CodeMechanism):
-        return NoLawFound(reason="the mechanism is no function")
+        return NoLawFound(reason="the mechanism is not a function")
     # The time of a call is no function of noisy values, and with it outputs would tell more than
     # the law says.
     if "time" in mechanism.watched or mechanism.ignored or mechanism.calls.fresh is not None:
-        return NoLawFound(reason="time is observed, or something is ignored or made anew")
+        return NoLawFound(reason="the audit observes the time, ignores a part or renews one")
     return read_law(calls_of(mechanism), pair, np.random.default_rng(seed))
 
 

@@ -65,7 +65,7 @@ def read_law(
     for data, outcomes in zip((pair.dataset, pair.neighbour), found.outcomes, strict=True):
         plain = draw_plain_outputs(calling, data, len(outcomes), rng)
         if not are_distributed_alike(outcomes, plain):
-            return NoLawFound(reason="calls that are not watched return something else")
+            return NoLawFound(reason="calls without observation return other outputs")
     return found.view
 
 
@@ -250,7 +250,7 @@ def _learning_run(
     if (reason := find_unlawful_reason(own) or find_unlawful_reason(other)) is not None:
         return reason
     if [a.key for a in own.meetings] != [a.key for a in other.meetings]:
-        return NoLawFound(reason="data decide where noise is added")
+        return NoLawFound(reason="the place where noise is added depends on the data")
     try:
         outcome, another = (RunOutput.of(each.run.value, None) for each in (own, other))
     except NoLaw:

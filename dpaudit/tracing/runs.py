@@ -84,7 +84,7 @@ def run_with_forced_values(
         if value is None and draw is not None:
             return draw(meeting)
         if value is None or value.shape != meeting.parameters.shape:
-            raise state.refuse("noise meets more values than before, or others")
+            raise state.refuse("the code adds noise to more values than before, or to others")
         settled = meeting.law.settle(value, meeting.parameters)
         if settled is None:
             raise state.end_as_impossible()
@@ -101,11 +101,11 @@ def find_unlawful_reason(trace: RunTrace) -> NoLawFound | None:
         return NoLawFound(reason=trace.refusal[1], place=trace.refusal[0])
     if trace.unread:
         first = trace.unread[0]
-        return NoLawFound(reason=f"draws of {first.name} are not read", place=first.place)
+        return NoLawFound(reason=f"no rule for draws of {first.name}", place=first.place)
     if run.error is not None:
         return NoLawFound(reason=f"the function raises {run.error}")
     if run.seeds:
-        return NoLawFound(reason="a generator has a seed of its own", place=run.seeds[0][1])
+        return NoLawFound(reason="the code seeds a generator itself", place=run.seeds[0][1])
     if run.elsewhere:
         return NoLawFound(reason="another thread draws")
     if run.copied:

@@ -97,7 +97,7 @@ class Located(NamedTuple):
         """Why no value has this law, if none has."""
         if np.isfinite(self.centre).all() and self.scale.min(initial=1.0) > 0:
             return None
-        return "a centre that is no number, or a scale that is not above 0"
+        return "a centre that is not a number, or a scale that is not above 0"
 
     def widened(self, times: float) -> Located:
         """Return the same centre with wider noise."""
@@ -254,7 +254,7 @@ class Mixed(NamedTuple):
     def refusal(self) -> str | None:
         """Why no value has this law, if none has."""
         if not (np.isfinite(self.centre).all() and np.isfinite(self.matrix).all()):
-            return "a centre or a matrix of noise that is no number"
+            return "a centre or a matrix of noise that is not a number"
         if np.linalg.cond(self.matrix) > _SINGULAR:
             return "noise of low rank"
         return None

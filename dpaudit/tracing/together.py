@@ -55,7 +55,7 @@ class LanesState(LawState):
     def decide(self, kind: str, sources: Sequence[Source], parameters: Any) -> Any:
         """Return a noisy value of every lane."""
         if not isinstance(parameters, Located):
-            raise self.refuse("this noise is read of single runs")
+            raise self.refuse("this noise can be read only from single runs")
         centre, scale = parameters
         # A centre that no lane changed is one for all: each lane still has noise of its own.
         whole = np.broadcast_to(centre, (self._runs, *scale.shape))
@@ -168,7 +168,7 @@ class Together:
             raise NotTogether
         below = self.uniforms_of(values, meetings)
         if (np.minimum(below, 1 - below) * values.shape[1] < HARDLY).any():
-            raise self.broken("a noisy value is none that its law would have")
+            raise self.broken("a noisy value is too unlikely under its law")
         self.require_told_again(values, [dataset], rng)
         return values
 
@@ -219,7 +219,9 @@ class Together:
         meetings, outcome = self._run(dataset, len(values), meet)
         flat = np.concatenate([one.reshape(len(values), -1) for one in told], axis=1)
         if not self.read_off.agrees(outcome, flat, scales_of(meetings)):
-            raise self.broken("the output does not tell the noisy values after some of them")
+            raise self.broken(
+                "the output does not determine the noisy values that follow some of them"
+            )
 
     def forced(self, dataset: Any, values: Array) -> tuple[list[NoisyValue], RunOutput]:
         """Return the meetings and the outputs of runs that are given their noisy values."""
@@ -232,7 +234,7 @@ class Together:
         def meet_choice(meeting: NoisyValue) -> Array:
             at = len(state.meetings) - 1
             if at >= len(self.keys) or meeting.key != self.keys[at]:
-                raise state.refuse("noise meets values in another order")
+                raise state.refuse("the code adds noise to values in another order")
             return meet(meeting)
 
         state = LanesState(runs, 0, meet_choice, self.located)
@@ -252,7 +254,7 @@ class Together:
         if not same_outcome(one, other):
             raise self.broken("data reach the output past the noise")
         if not self.read_off.agrees(one, values, scales_of(meetings)):
-            raise self.broken("the output does not tell the noisy values")
+            raise self.broken("the output does not determine the noisy values")
 
     def _split(self, values: Array) -> list[Array]:
         ends = np.cumsum([int(np.prod(shape)) for _, _, shape in self.keys])[:-1]

@@ -58,7 +58,7 @@ class Unmet(NDArrayOperatorsMixin):
         if into is None or (into[0] is self and not self.shape):  # a number is not changed in place
             return found
         if isinstance(found, Unmet):
-            raise self.refusal("noise is changed in place")
+            raise self.refusal("the code changes noise in place")
         return self.written(into[0], found)
 
     @abstractmethod

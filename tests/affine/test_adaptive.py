@@ -359,9 +359,9 @@ class Model:
     [
         (lambda inputs: inputs.at(0) ** 2, "not linear"),
         (lambda inputs: inputs.at(0) * inputs.at(1), "multiplied"),
-        (lambda inputs: inputs.at(0) + inputs.at(0), "asked for twice"),
-        (lambda inputs: inputs.at(2), "of no round"),
-        (lambda inputs: inputs.at(0.5), "of no round"),
+        (lambda inputs: inputs.at(0) + inputs.at(0), r"input of round \d+ twice"),
+        (lambda inputs: inputs.at(2), "does not exist"),
+        (lambda inputs: inputs.at(0.5), "does not exist"),
         (lambda inputs: inputs.at(0, Model(np.zeros(1))), "but Model"),
         (lambda inputs: inputs.at(0, {1}), "but set"),
         (lambda inputs: inputs.at(1, np.sign(inputs.at(0))), "not linear"),

@@ -30,7 +30,10 @@ def test_an_idiom_has_the_mu_of_the_oracle(name, capsys):
     [
         (lambda x, rng: x + rng.multivariate_normal(x, np.ones((2, 2))), "full rank"),
         (lambda x, rng: x + rng.multivariate_normal(x, [[1, 0.5], [0, 1]]), "not symmetric"),
-        (lambda x, rng: x + rng.multivariate_normal(x, np.diag(x)), "decide the covariance"),
+        (
+            lambda x, rng: x + rng.multivariate_normal(x, np.diag(x)),
+            "the covariance of noise depends on",
+        ),
         (
             lambda x, rng: x + np.random.default_rng(1).multivariate_normal([0, 0], np.eye(2)),
             "fixed seed",
@@ -61,5 +64,5 @@ def test_a_filter_with_a_state_or_along_another_axis_is_refused():
         return signal.lfilter([1.0], [1.0, 0.5], x[None, :] + rng.standard_normal((1, 2)))
 
     for function in (with_a_state, along_rows):
-        with pytest.raises(NotAffine, match="lfilter has a state, or goes along no first axis"):
+        with pytest.raises(NotAffine, match="lfilter has a state, or does not run along"):
             dpaudit.views(function, private=np.zeros(2))

@@ -158,7 +158,7 @@ FINE = 1 + np.longdouble(2) ** -60
 
 @pytest.mark.skipif(float(FINE) == FINE, reason="no more digits than doubles have")
 def test_factors_of_more_digits_are_refused():
-    with pytest.raises(NotAffine, match="no double"):
+    with pytest.raises(NotAffine, match="not a double"):
         read_recursion(lambda x, rng: np.array([FINE]) * x + rng.normal(), 0.0)
 
 
@@ -166,7 +166,7 @@ def test_a_millionth_that_plain_numbers_add_is_seen():
     def send(x, rng):
         return x * (1 + 1e-6 * isinstance(x, float)) + rng.normal()
 
-    with pytest.raises(NotAffine, match="something else"):
+    with pytest.raises(NotAffine, match="differently"):
         read_recursion(send, 0.0, runs=FEW)
 
 
@@ -295,7 +295,7 @@ def test_no_round_is_asked_for_twice():
     def train(inputs, rng):
         return [inputs.at(one) + rng.normal(size=1) for one in (0, 1, 1)]
 
-    with pytest.raises(NotAffine, match="asked for twice"):
+    with pytest.raises(NotAffine, match=r"input of round \d+ twice"):
         dpaudit.views(train, private=AdaptiveInputs(steps=2))
 
 

@@ -57,7 +57,7 @@ def test_a_prime_that_divides_is_passed_over(place, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(observation, "PRIMES", (int(prime),) * 3)
         other = View(program, np.concatenate([view.ids, small]), Direction([1]))
-        with pytest.raises(dpaudit.DpauditError, match="too many divide"):
+        with pytest.raises(dpaudit.DpauditError, match="too many of the primes"):
             assert other.mu
 
 

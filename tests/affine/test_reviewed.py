@@ -66,7 +66,7 @@ def test_a_small_offset_hides_no_other_scale():
     def guess_type(x, rng):
         return 1e6 + x + rng.normal(scale=0.99 if type(x) is np.ndarray else 1.0, size=3)
 
-    with pytest.raises(NotAffine, match="asks for types"):
+    with pytest.raises(NotAffine, match="reads types"):
         dpaudit.views(guess_type, private=np.zeros(3))
 
 
@@ -106,7 +106,7 @@ def test_what_an_observer_makes_of_the_output_is_compared():
     def look(output):
         return output if type(output) is not np.ndarray else output * np.array([0.5, 2.0])
 
-    with pytest.raises(NotAffine, match="asks for types"):
+    with pytest.raises(NotAffine, match="reads types"):
         dpaudit.views(release, private=np.zeros(2), observers={"one": look})
 
 

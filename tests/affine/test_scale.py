@@ -253,7 +253,7 @@ def test_noise_at_the_start_alone_has_no_answer():
         return heard
 
     found = view_of(averaged, 5, Direction([1, 0, 0, 0, 0]))
-    with pytest.raises(ConvergenceError, match=r"8 numbers of 5 normals .* no noise of its own"):
+    with pytest.raises(ConvergenceError, match=r"8 numbers of 5 normals .* no noise of their own"):
         _ = found.mu
 
 

@@ -47,7 +47,7 @@ def test_it_prints_the_worst_view_first_with_its_epsilon(place, dpaudit):
     assert ["1", "server", "0.5", "1.9930915"] in cells
     assert cells[-1][:2] == ["2", "public"]
     assert "by at most 1 (l2)" in ran.out
-    assert "200 on plain numbers bear it out" in ran.out
+    assert "200 on plain numbers confirm it" in ran.out
 
 
 def test_observers_and_parts_are_named(place, dpaudit):

@@ -53,7 +53,7 @@ def test_events_are_those_of_the_releases_before():
 
 
 def test_records_without_noise_are_not_called_with():
-    with pytest.raises(NotProved, match="inv of what records"):
+    with pytest.raises(NotProved, match="inv of a value that depends on records"):
         read_trace(lambda x, rng: np.linalg.inv(np.outer(x, x)), DOMAIN)
 
 

@@ -113,7 +113,7 @@ def test_a_weaker_certificate_says_what_it_shows():
     assert "certificate" not in str(found)
     instance = {**found.certificate["instance"], "claim": {"epsilon": 3.0, "delta": 0.0}}
     weaker = replace(found, certificate={**found.certificate, "instance": instance})
-    assert "The certificate shows (3, 0)-DP only" in str(weaker)
+    assert "The certificate shows only (3, 0)-DP" in str(weaker)
 
 
 def noisy_total(data, rng):

@@ -489,7 +489,7 @@ def test_what_other_calls_or_surroundings_decide_is_refused(function):
     with np.printoptions(), np.errstate():  # which some of them set
         found = dpaudit.prove(function, domain=DOMAIN, epsilon=1)
     assert found.refusal is not None
-    assert "next call" in found.refusal.reason or "asks" in found.refusal.reason
+    assert "next call" in found.refusal.reason or "reads" in found.refusal.reason
 
 
 class Keeps:

@@ -79,7 +79,7 @@ def test_more_paths_than_asked_are_refused() -> None:
         return [1 if rng.random() < 0.5 else 0 for _ in range(6)]
 
     assert len(read_trace(flips, ARRAY, most_paths=64).paths) == 64
-    assert "ways" in refusal(flips, most_paths=63).refusal.reason
+    assert "paths" in refusal(flips, most_paths=63).refusal.reason
 
 
 def test_a_condition_that_is_asked_twice_is_decided_once() -> None:

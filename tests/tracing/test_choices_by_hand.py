@@ -398,7 +398,7 @@ def test_a_public_draw_has_the_kind_that_its_primitive_draws(example, answer, ex
 
 @pytest.mark.parametrize("example", ["a", [1.0], 2**53, np.array(["a"]), 1j])
 def test_no_law_is_read_of_draws_that_are_no_numbers_or_too_large(example):
-    with pytest.raises(RuntimeError, match="no law is read of draws of mine"):
+    with pytest.raises(RuntimeError, match="no rule for the law of draws of mine"):
         drawn("other", {}, name="mine", draw=lambda rng: example)
 
 

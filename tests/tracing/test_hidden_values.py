@@ -72,7 +72,7 @@ def test_tilted_draws_meet_the_options_that_they_are_never_drawn_from(name, unse
     function, _ = RARE[name]
     laws = [law for seed in range(6) if isinstance(law := read(function, seed=seed), TracedLaw)]
     for law in laws:
-        with pytest.raises(MechanismError, match="does not tell the noisy values"):
+        with pytest.raises(MechanismError, match="does not determine the noisy values"):
             law.sample_tilted(PAIR, 60.0, 200, np.random.default_rng(1))
 
 
@@ -105,7 +105,7 @@ def test_a_number_that_stands_for_rare_ones_is_no_noisy_value(unseen):
     law = read(sentinel)
     with law._patch_primitives():
         assert law._read(PAIR.dataset, RunOutput.of(-4.5, None)) == pytest.approx([-4.5])
-        with pytest.raises(MechanismError, match="none that its law would have"):
+        with pytest.raises(MechanismError, match="too unlikely under its law"):
             law._read(PAIR.dataset, RunOutput.of(-999.0, None))
 
 
@@ -132,7 +132,7 @@ def test_a_distribution_that_data_make_is_no_public_draw():
 
     found = read(values)
     assert isinstance(found, NoLawFound)
-    assert found.reason == "what is drawn depends on the data"
+    assert found.reason == "the law of a draw depends on the data"
     assert isinstance(read(counts), TracedView)  # who knows which counts are rare?
 
 
@@ -144,7 +144,7 @@ def test_a_rare_draw_that_depends_on_data_has_no_loss(unseen):
 
     law = read(rare)
     assert isinstance(law, TracedLaw)
-    with pytest.raises(MechanismError, match="what is drawn depends on the data"):
+    with pytest.raises(MechanismError, match="the law of a draw depends on the data"):
         law.privacy_loss(np.array([[15.0, 3.0]]), PAIR)
 
 

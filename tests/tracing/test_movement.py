@@ -338,7 +338,7 @@ def test_other_shapes_and_types_are_refused():
     assert "shapes" in refused(corrections, dataset, neighbour[1:])
     assert "types" in refused(corrections, dataset, neighbour.tolist())
     assert "keys" in refused(corrections, {"a": 1.0}, {"b": 1.0})
-    assert "no numbers" in refused(corrections, np.array(["a"]), np.array(["b"]))
+    assert "do not hold numbers" in refused(corrections, np.array(["a"]), np.array(["b"]))
 
 
 def test_constructors_are_put_back():

@@ -624,11 +624,11 @@ class Named(NamedTuple):
     [
         (Named(1.0), Named(2.0), "datasets that are a Named"),
         ({1.0}, {2.0}, "datasets that are a set"),
-        ([1.0], [1.0, 2.0], "other lengths"),
-        ((1.0, 2.0), (1.0,), "other lengths"),
-        ({"a": 1.0, "b": 1.0}, {"b": 1.0, "a": 1.0}, "other keys"),
-        ([1.0], [1], "other types"),
-        ([np.zeros(2)], [np.zeros(3)], "other shapes"),
+        ([1.0], [1.0, 2.0], "different lengths"),
+        ((1.0, 2.0), (1.0,), "different lengths"),
+        ({"a": 1.0, "b": 1.0}, {"b": 1.0, "a": 1.0}, "different keys"),
+        ([1.0], [1], "different types"),
+        ([np.zeros(2)], [np.zeros(3)], "different shapes"),
     ],
 )
 def test_datasets_of_another_form_have_no_bound(one, other, reason):
@@ -662,9 +662,9 @@ def test_an_infinite_movement_is_refused_in_the_norm_of_its_noise():
 @pytest.mark.parametrize(
     ("one", "other", "reason"),
     [
-        (1.0, 0.0, "a branch is decided by the data"),
-        (0.0, 3.0, "a branch is decided by the data"),
-        (None, None, "a branch is decided by a value of data and noise"),
+        (1.0, 0.0, "the code branches on the data"),
+        (0.0, 3.0, "the code branches on the data"),
+        (None, None, "the code branches on a value of data and noise"),
     ],
 )
 def test_a_branch_that_differs_is_refused_by_what_decides_it(one, other, reason):
@@ -680,7 +680,7 @@ def test_a_branch_that_both_sides_take_is_taken(one, other):
 
 
 def test_a_branch_by_a_noisy_value_is_refused_as_such():
-    with pytest.raises(NoBound, match=r"^a branch is decided by a noisy value$"):
+    with pytest.raises(NoBound, match=r"^the code branches on a noisy value$"):
         bool(array(make_history_spread(np.array(1.0))))
 
 

@@ -206,7 +206,7 @@ def _refuse_square(node: Node) -> ProofRefusal:
     """Return why nothing is known of a value with an entry for each pair of records."""
     return ProofRefusal(
         node.place,
-        "makes an entry for each pair of records, whose number is not public",
+        "the code makes an entry for each pair of records, whose number is not public",
         "give the number of records",
     )
 
@@ -216,9 +216,13 @@ def _refuse_type(node: Node, facts: Facts) -> ProofRefusal | None:
     if node.dtype == "float64":
         return None
     if node.dtype in _NARROW:
-        return ProofRefusal(node.place, f"computes with {node.dtype}", 'use .astype("float64")')
+        return ProofRefusal(
+            node.place, f"the code computes with {node.dtype}", 'use .astype("float64")'
+        )
     if not facts.is_integer and node.dtype.startswith(("int", "uint", "bool")):
-        return ProofRefusal(node.place, f"turns numbers into {node.dtype}", "use np.trunc before")
+        return ProofRefusal(
+            node.place, f"the code converts numbers to {node.dtype}", "use np.trunc first"
+        )
     # An integer that wraps around jumps by the whole range of its type, whatever the distance
     # of the real number that it stands for.
     lowest, highest = _range_of(node.dtype)
@@ -226,8 +230,8 @@ def _refuse_type(node: Node, facts: Facts) -> ProofRefusal | None:
         return None
     return ProofRefusal(
         node.place,
-        f"makes numbers of {node.dtype} that may be too large for it and wrap around",
-        'use .astype("float64") or clip the numbers before',
+        f"the code makes {node.dtype} numbers that may be too large for this type and wrap around",
+        'use .astype("float64") or clip the numbers first',
     )
 
 

@@ -70,8 +70,12 @@ class ChoicePlan:
         # not independent: they add up to 1.
         scores = softmax_scores(draft, node.operands[0])
         if scores is None:
-            reason = "an item is drawn with probabilities that depend on records in an unknown way"
-            raise NotProved.at(node.place, reason, "divide exponentials of scores by their sum")
+            reason = (
+                "the code draws an item with probabilities that depend on records in an unknown way"
+            )
+            raise NotProved.at(
+                node.place, reason, "divide the exponentials of the scores by their sum"
+            )
         return cls(node, scores, differences_of(draft, scores, node.place))
 
     def measure(self, bounds: Bounds) -> ReleaseCost:
@@ -196,4 +200,4 @@ def plan_of(draft: Draft, release: RecordDraw) -> ChoicePlan | CoinsPlan:
         return ChoicePlan.of(draft, release)
     if law in ("bernoulli", "binomial") and len(node.operands) == 1:
         return CoinsPlan.of(draft, release)
-    raise NotProved.at(node.place, f"records decide the law of a {law} draw")
+    raise NotProved.at(node.place, f"the law of a {law} draw depends on records")

@@ -342,7 +342,7 @@ def check_complete(form: NoiseForm, node: Node) -> None:
     """
     # One entry without noise shows its centre exactly.
     if any((one.atoms == NONE).any() for one in form.terms):
-        reason = "some entries are released without noise"
+        reason = "the code releases some entries without noise"
         raise NotProved.at(node.place, reason, fault=faults.WITHOUT_NOISE)
     atoms = form.atoms()
     # The difference of two values with the same noise is exact.

@@ -40,7 +40,7 @@ _FRESH = 0
 _SEEN = 1
 _HIDES = 2
 _OF_SCALE = "the scale of noise depends on records"
-_CURE_OF_SCALE = "use bounds that are public"
+_CURE_OF_SCALE = "use public bounds"
 # Only for the message: which draws a reader would call noise whose scale is private.
 _ADDITIVE = frozenset("laplace normal logistic cauchy gumbel exponential".split())
 _CHOICES = frozenset({"argmax", "argmin"})
@@ -152,7 +152,7 @@ class ReleaseReader:
         # A theorem that claims several nodes as one release keeps the nodes in between secret;
         # a use outside would show them.
         if any(one in self._hidden and one not in self.public for one in node.operands):
-            raise NotProved.at(node.place, "a value is used that a release hides")
+            raise NotProved.at(node.place, "the code uses a value that a release hides")
         if node.operation == "draw":
             return self._draw(node)
         if node.operation in ("data", "size"):
@@ -169,7 +169,7 @@ class ReleaseReader:
         if not is_known(node.shape):  # one for each record: how many there are is no public fact
             if node.operands:
                 raise NotProved.at(
-                    node.place, "the odds of a draw for each record depend on others"
+                    node.place, "the odds of a record's draw depend on other records"
                 )
             return NodeKind.PRIVATE
         if any(self.kinds[one] is NodeKind.PRIVATE for one in node.operands):
@@ -332,7 +332,7 @@ class ReleaseReader:
             made = self.draft.node(one)
             if made.operation in ("multiply", "divide") and self._is_private_scale(made):
                 return _of_scale(made)
-        reason = "a value that depends on records is shown without noise"
+        reason = "the code releases, without noise, a value that depends on records"
         fault = None if self._meets_draw(node.index) else faults.WITHOUT_NOISE
         return NotProved.at(node.place, reason, "add noise to it", fault=fault)
 
@@ -370,7 +370,7 @@ class ReleaseReader:
         if (self._states[atoms] == _HIDES).any():
             raise NotProved.at(
                 node.place,
-                "noise that hides a value is looked at",
+                "the code reads noise that hides a value",
                 "draw noise for each use",
                 fault=faults.NOISE_USED_TWICE,
             )
@@ -427,7 +427,10 @@ class ReleaseReader:
             hidden = [one for one in own if one not in self.public]
             # A centre that moves with other noise has no distance that holds for every history.
             if any(self.kinds[one] in (NodeKind.NOISE, NodeKind.NOISY) for one in hidden):
-                raise NotProved.at(node.place, "noise that is not released is part of a centre")
+                raise NotProved.at(
+                    node.place,
+                    "the centre of a release contains noise that the code does not release",
+                )
             is_private = any(
                 self.is_private(one)
                 if one < self.draft.own

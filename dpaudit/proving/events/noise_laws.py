@@ -109,20 +109,20 @@ def noise_of(draft: Draft, atlas: Atlas, form: NoiseForm, node: Node) -> Indepen
         return IndependentNoise("normal", _root_of_squares(draft, parts))
     if len(parts) == 2 and laws <= {"exponential", "geometric"} and _are_opposite(draft, *parts):
         return _make_difference_noise(parts[0])
-    raise NotProved.at(node.place, "a sum of noise whose law no rule knows", "add noise once")
+    raise NotProved.at(node.place, "no rule covers the law of this sum of noise", "add noise once")
 
 
 def _law_of(draft: Draft, atlas: Atlas, term: NoiseTerm, node: Node) -> IndependentNoise:
     found = [_get_law_parameters(draft.node(one)) for one in atlas.draws_of(term.atoms)]
     # One law for all entries lets a single distance bound the release.
     if any(one != found[0] for one in found[1:]):
-        raise NotProved.at(node.place, "entries have noise of several laws")
+        raise NotProved.at(node.place, "the entries have noise of different laws")
     given = dict(found[0])
     law = given.pop("law")
     # Its density is of the whole vector: entries of it are neither independent nor of a known
     # law.
     if law == "exponential-norm" and (len(found) > 1 or term.atoms.size != given["dimension"]):
-        raise NotProved.at(node.place, "noise of a vector is taken apart")
+        raise NotProved.at(node.place, "the code takes the noise of a vector apart")
     return _with_positive_scale(draft, IndependentNoise(law, term.scale, term.is_negative, given))
 
 

@@ -172,7 +172,7 @@ class AdditivePlan:
         if self.unit != 1 or not bounds.facts(self.asked).is_integer:
             raise NotProved.at(
                 self.release.node.place,
-                "discrete noise is added to what may be no whole number",
+                "the code adds discrete noise to a number that may not be whole",
                 "round before you add noise",
             )
 
@@ -210,7 +210,7 @@ def make_unbounded_error(bounds: Bounds, index: int, place: str) -> NotProved:
     refusal = bounds.facts(index).refusal
     if refusal is not None:
         return NotProved(refusal)
-    reason = "no bound is known on how far it moves"
+    reason = "no rule bounds how far it moves between neighbours"
     return NotProved.at(place, reason, "clip records", fault=faults.NOT_BOUNDED)
 
 
@@ -328,11 +328,14 @@ _RULES: Mapping[str, Callable[[AdditivePlan, Distance], ReleaseCost]] = {
 
 def _why_nothing_is_hidden(noise: IndependentNoise) -> tuple[str, str]:
     if noise.law in ("exponential", "geometric", "uniform"):
-        reason = "noise with an end tells which values cannot be, so that some outputs tell all"
+        reason = "bounded noise excludes some values, so some outputs reveal the dataset"
         return reason, "use Laplace or Gaussian noise"
     if noise.law == "gumbel":
         return (
-            "Gumbel noise is added to a value that is shown: its tail is too thin for any epsilon",
-            "show the place of the largest value alone, or use Laplace noise",
+            "the code releases a value with Gumbel noise, whose tail is too thin for any epsilon",
+            "release only the position of the largest value, or use Laplace noise",
         )
-    return f"no rule bounds what {noise.law} noise hides", "use Laplace or Gaussian noise"
+    return (
+        f"no rule bounds the privacy loss under {noise.law} noise",
+        "use Laplace or Gaussian noise",
+    )

@@ -50,13 +50,13 @@ def _require_real(node: Node, bounds: Bounds) -> None:
     if node.operation in _GIVEN:
         return
     if node.dtype not in _REAL:
-        reason = f"noise goes through numbers of {node.dtype}, which may wrap around"
+        reason = f"the code computes with noise in {node.dtype} numbers, which may wrap around"
         raise NotProved.at(node.place, reason, 'use .astype("float64")')
     # True + True is True in numpy.
     if node.dtype == "bool" and node.operation in _SUMS:
-        raise NotProved.at(node.place, "truth values are added as such", "use .astype(int)")
+        raise NotProved.at(node.place, "the code adds up truth values", "use .astype(int)")
     if node.dtype == "int64" and node.operation in _GROWING and not _is_moderate(node, bounds):
-        reason = "noise goes through whole numbers that may wrap around"
+        reason = "the code computes with noise in whole numbers, which may wrap around"
         raise NotProved.at(node.place, reason, 'use .astype("float64")')
 
 

@@ -18,7 +18,7 @@ def check_draws(program: PathProgram) -> None:
     for node in program.nodes:
         if node.operation == "draw":
             if node.parameters["number"] in seen:
-                raise NotProved.at(node.place, "one draw stands for two values")
+                raise NotProved.at(node.place, "the code uses one draw for two values")
             seen.add(node.parameters["number"])
 
 

@@ -116,7 +116,7 @@ def lower_trace(trace: FunctionTrace) -> Lowered:
             reason = str(error)
             continue
         return Lowered(alike, draws.laws, paths)
-    raise NotLowered(f"no rule knows how it treats records: {reason}")
+    raise NotLowered(f"no rule covers its treatment of records: {reason}")
 
 
 def find_needed_nodes(programs: Sequence[PathProgram]) -> list[set[int]]:
@@ -202,12 +202,12 @@ class _Lowering:
     def _typed(self, node: Node, block: ScalarBlock) -> ScalarBlock:
         """Return numbers of a type that holds whole numbers of some size only."""
         if node.dtype not in _CHECKED:
-            raise NotLowered(f"no rule knows numbers of {node.dtype}")
+            raise NotLowered(f"no rule covers {node.dtype} numbers")
         if node.dtype == "float64" or node.operation in _TYPED or self._is_only_moved(node):
             return block
         # Rounded to whole numbers, continuous noise has another law.
         if node.operation == "draw" and node.parameters["law"] in _CONTINUOUS:
-            raise NotLowered("no rule knows noise that is rounded")
+            raise NotLowered("no rule covers rounded noise")
         if node.operation == "draw":
             return block
         low, high = _RANGES[node.dtype]
@@ -282,7 +282,7 @@ class _Lowering:
         if name in ways:
             return ways[name](node, blocks)
         if name not in ENTRYWISE:
-            raise NotLowered(f"no rule knows {name}")
+            raise NotLowered(f"no rule covers {name}")
         both = self.arranger.together(blocks)
         groups = zip(*(one.items for one in both), strict=True)
         return replace_items(both[0], [ENTRYWISE[name](self.core, *one) for one in groups])
@@ -322,7 +322,7 @@ class _Lowering:
 
     def _drawn(self, node: Node, blocks: list[ScalarBlock]) -> ScalarBlock:
         if blocks:
-            raise NotLowered("no rule knows a draw whose law is a value")
+            raise NotLowered("no rule covers a draw whose law depends on a value")
         given, shape = node.parameters, list(node.shape)
         rows = self.alike and bool(shape) and shape[0] == self.universe.records
         if rows:

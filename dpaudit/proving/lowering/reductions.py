@@ -109,7 +109,7 @@ class Reducer:
     def _quantile(self, given: Mapping[str, Any], group: list[Scalar], records: bool) -> Scalar:
         q = given.get("q", 0.5)
         if given.get("method", "linear") != "linear" or np.ndim(q):
-            raise NotLowered("no rule knows this quantile")
+            raise NotLowered("no rule covers this quantile")
         by = to_json_number(Fraction(float(q)))
         # The order of all numbers of all records is no function of one row each.
         if records and len(group) > 1:
@@ -164,7 +164,7 @@ class Reducer:
         a, b = blocks
         m, n = len(a.shape), len(b.shape)
         if m > 2 or n > 2 or not m or not n:
-            raise NotLowered("matmul: no rule knows more than two axes")
+            raise NotLowered("matmul: no rule covers more than two axes")
         b = self.arranger.arrange_block("transpose", {"axes": None}, [b])
         axis = None if a.axis is None else a.axis + (n - 1) * (a.axis == m - 1)
         left = ScalarBlock((*a.shape[:-1], *[1] * (n - 1), a.shape[-1]), a.items, axis)

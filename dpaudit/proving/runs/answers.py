@@ -15,7 +15,10 @@ from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.runs.request import TraceRequest, name_of, reference_of
 from dpaudit.proving.transport import write_traces
 
-_OTHERWISE = "what an audit reads, observes, ignores or makes anew is no output of the code"
+_OTHERWISE = (
+    "with options that read, observe, ignore or renew parts, the audited output is not "
+    "the output of the code"
+)
 
 
 def read_reference(reference: str, request: TraceRequest, form: str | None) -> str:
@@ -29,7 +32,7 @@ def read_mechanism(mechanism: Any, request: TraceRequest) -> str:
     """Return the reading of an audit's mechanism."""
     if not isinstance(mechanism, CodeMechanism):
         return _make_refusal_answer(
-            "mechanism", "the mechanism states its law itself, and is no plain code"
+            "mechanism", "the mechanism states its own law and is not plain code"
         )
     calls = mechanism.calls
     if mechanism.watched or mechanism.ignored or calls.fresh is not None or calls.read is not None:

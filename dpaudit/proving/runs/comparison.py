@@ -29,10 +29,10 @@ _FOLLOWED = 20_000  # operations of runs whose instructions are followed
 _CLOSE = 1e-9
 # Relative to the largest number that was formed: terms that cancel leave its rounding behind.
 _ROUNDING = 1e-13
-UNLIKE = "it does something else to plain data than to symbols: it asks for types, or keeps state"
-_FAILS = "it fails on plain data, where symbols went through"
-_OTHER_DRAWS = "it draws other noise on plain data than on symbols"
-_NO_PATH = "on plain data, noise decides otherwise than on any path"
+UNLIKE = "it treats plain data and symbols differently: it reads types, or keeps state"
+_FAILS = "it fails on plain data, but not on symbols"
+_OTHER_DRAWS = "its noise on plain data differs from its noise on symbols"
+_NO_PATH = "on plain data, noise selects branches that no path takes"
 
 
 @dataclass(eq=False)
@@ -77,11 +77,12 @@ def outline_symbols(value: Any, found: PathOutput, constant: Callable[[Any], int
         value = value.codes
     if isinstance(value, Symbol):
         if found.tracing is not None and value.tracing is not found.tracing:
-            found.tracing.refuse("it returns what another call left")
+            found.tracing.refuse("it returns a value that another call left")
         # The length of such an output is the number of records, which neighbours differ in.
         if None in value.dims:
             value.tracing.refuse(
-                "it returns a number for each record, and neighbours differ in how many there are",
+                "it returns a number for each record, but neighbours differ in the number "
+                "of records",
                 "return sums over the records",
             )
         found.nodes.append(value.index)
@@ -233,7 +234,7 @@ class PathComparison:
             return None if is_same else f"{_FAILS}: {run.error}"
         plain = list[Any]()
         if not outline_plain(run.value, way.output.skeleton, plain):
-            return "it returns something else from plain data than from symbols"
+            return "its output on plain data differs from its output on symbols"
         for n, (one, node) in enumerate(zip(plain, way.output.nodes, strict=True)):
             vocabulary = way.output.vocabularies.get(n)
             if not _is_same(one, values[node], values, vocabulary):

@@ -119,10 +119,10 @@ def layout_of(
     """Return the universe of `universe_of`, and the form of its datasets for a function."""
     named = relation_in(domain, relation)
     if domain.frame is not None:
-        raise NotProved.at(_PLACE, "datasets are graphs, whose edges no rule follows")
+        raise NotProved.at(_PLACE, "datasets are graphs, and no rule covers edges")
     if domain.make is not None:
         raise NotProved.at(
-            _PLACE, "a function makes the datasets", "say what records hold: bounds=, columns="
+            _PLACE, "a function makes the datasets", "describe the records: bounds=, columns="
         )
     count = domain.users or 1
     example = domain.example()
@@ -173,7 +173,9 @@ def _public_size(domain: Domain, relation: str, form: Form, records: int | None)
         return None
     if records is not None:
         if not low <= records <= high:
-            raise NotProved.at(_PLACE, f"no dataset has {records} records, but {low} to {high}")
+            raise NotProved.at(
+                _PLACE, f"no dataset has {records} records: datasets have {low} to {high}"
+            )
         return records
     # Replaced records keep their number, but rules bound means and quantiles by one number of
     # records.
@@ -221,7 +223,9 @@ def _require_known_column(domain: Domain, place: int, column: Column) -> Column:
     # The rules are of real numbers, and NaN is none.
     if column.missing and not isinstance(column, ValueSet):
         raise NotProved.at(
-            _PLACE, "values may be missing", "say that none is: missing=False, or fill them before"
+            _PLACE,
+            "values may be missing",
+            "state that none is missing with missing=False, or fill them first",
         )
     start = domain.layout.start
     is_stated = start is None or start.is_stated[place]
@@ -246,7 +250,7 @@ def _get_domain_column_ends(column: Column) -> tuple[float, float, bool, tuple[s
         case _Unbounded():
             return -math.inf, math.inf, bool(vars(column)["is_integer"]), None
         case Integers(low=low, high=high) if max(-low, high) > 2**53:
-            raise NotProved.at(_PLACE, "integers are beyond 2**53, which doubles do not hold")
+            raise NotProved.at(_PLACE, "integers exceed 2**53, beyond which doubles are not exact")
         case Integers(low=low, high=high):
             return float(low), float(high), True, None
         case Numbers(low=low, high=high):
@@ -269,7 +273,7 @@ def _make_column_part(name: str, column: Column, size: int | None) -> Part:
 def _make_matrix_part(name: str, columns: Sequence[Column], size: int | None, norm: float) -> Part:
     ends = [_get_domain_column_ends(one) for one in columns]
     if any(categories is not None for *_, categories in ends):
-        raise NotProved.at(_PLACE, "an array holds more than numbers", "give a table")
+        raise NotProved.at(_PLACE, "an array holds values that are not numbers", "give a table")
     low, high = (np.array([one[n] for one in ends], dtype=float) for n in (0, 1))
     shape = (size, len(columns))
     return Part(name, shape, low, high, all(one[2] for one in ends), norm=norm)

@@ -83,7 +83,7 @@ def read_call(call: Call, given: Given) -> DrawRequest:
     """
     reader = _READERS.get(call.kind)
     if reader is None or (call.kind == "sample" and call.name.startswith("numpy")):
-        raise NotFollowed(f"{call.name} draws from a law that no rule knows")
+        raise NotFollowed(f"no rule covers the law from which {call.name} draws")
     is_python = call.name.startswith(("random.", "secrets."))
     is_scipy = call.name.startswith("scipy.")
     arguments = Arguments(given, call.name, is_python=is_python, is_scipy=is_scipy)
@@ -118,9 +118,9 @@ class Arguments:
     def public(self, value: Any, name: str) -> Any:
         """Return a number that no record and no noise decides."""
         if isinstance(value, Symbol):
-            return value.plain(f"records or noise decide {name} of {self.title}")[()]
+            return value.plain(f"{name} of {self.title} depends on records or noise")[()]
         if holds_symbol(value):
-            raise NotFollowed(f"records or noise decide {name} of {self.title}")
+            raise NotFollowed(f"{name} of {self.title} depends on records or noise")
         return tracked.plain(value)
 
     def whole(self, place: int | None, name: str, default: Any = None) -> int:
@@ -130,7 +130,7 @@ class Arguments:
     def refuse_location(self, place: int) -> None:
         """Refuse a location, which no law of whole numbers has here."""
         if self.number(place, "loc", 0) != 0:
-            raise NotFollowed(f"{self.title} is given a location", "add it to what is drawn")
+            raise NotFollowed(f"the code gives {self.title} a location", "add it to the draw")
 
     def shape(self, place: int | None) -> Any:
         """Return the shape that ``size`` says."""
@@ -148,7 +148,7 @@ class Arguments:
         # An argument that nobody has read could change the law.
         others = [one for one in self.given if one not in self.read]
         if others:
-            raise NotFollowed(f"{self.title} is given arguments that are not followed")
+            raise NotFollowed(f"no rule covers these arguments of {self.title}")
 
 
 # --- whole numbers ---------------------------------------------------------------------------
@@ -157,10 +157,10 @@ class Arguments:
 def _of_range(low: int, high: int, shape: Any, *, is_python: bool) -> DrawRequest:
     """Return the request for whole numbers from ``low`` to ``high``, without it."""
     if not low < high:
-        raise NotFollowed("there is no whole number to be drawn")
+        raise NotFollowed("the range of a draw holds no whole number")
     # Sums and differences of two such draws still fit into 64 bits.
     if max(-low, high) > 2**62:
-        raise NotFollowed("whole numbers beyond 2**62 are drawn")
+        raise NotFollowed("the code draws whole numbers beyond 2**62")
 
     def sample(rng: Generator) -> Any:
         return rng.integers(low, high, size=shape or None)
@@ -188,7 +188,7 @@ def _parse_integers_call(given: Arguments) -> DrawRequest:
     dtype = np.dtype(given.get(3, "dtype", np.int64))
     more = bool(given.number(4, "endpoint", default=False))
     if dtype != np.int64 and dtype != np.dtype(int):
-        raise NotFollowed(f"{given.title} draws numbers of {dtype}", "leave dtype= away")
+        raise NotFollowed(f"{given.title} draws numbers of {dtype}", "leave out dtype=")
     low, high = (0, low) if high is None else (low, operator.index(high))
     return _of_range(low, high + more, shape, is_python=given.is_python)
 
@@ -196,7 +196,7 @@ def _parse_integers_call(given: Arguments) -> DrawRequest:
 def _random_range(given: Arguments) -> DrawRequest:
     start, stop, step = given.whole(0, "start"), given.number(1, "stop"), given.whole(2, "step", 1)
     if step != 1:
-        raise NotFollowed(f"{given.title} is given a step", "multiply what it draws")
+        raise NotFollowed(f"the code gives {given.title} a step", "multiply the draw")
     low, high = (0, start) if stop is None else (start, operator.index(stop))
     return _of_range(low, high, (), is_python=True)
 
@@ -271,7 +271,7 @@ def _parse_geometric_call(given: Arguments) -> DrawRequest:
 def _require_noise(given: Arguments, p: Any) -> None:
     """Refuse geometric draws that are all 1, or so large that whole numbers end before."""
     if not np.all((np.asarray(p) >= _LEAST_ODDS) & (np.asarray(p) < 1)):
-        raise NotFollowed(f"{given.title} draws no noise of these odds", "give odds from 0 to 1")
+        raise NotFollowed(f"{given.title} cannot draw with these odds", "give odds from 0 to 1")
 
 
 def _parse_poisson_call(given: Arguments) -> DrawRequest:
@@ -297,7 +297,7 @@ def _discrete_laplace(given: Arguments) -> DrawRequest:
 
 def _parse_gamma_call(given: Arguments) -> DrawRequest:
     if given.is_scipy:
-        raise NotFollowed(f"{given.title} is not followed", "draw with a generator of numpy")
+        raise NotFollowed(f"no rule covers {given.title}", "draw with a generator of numpy")
     order, scale = float(given.number(0, "shape")), given.number(1, "scale", 1.0)
     return _of_order(given, order, scale, 2)
 
@@ -385,7 +385,8 @@ def _parse_options(given: Arguments, options: Any) -> tuple[int, Callable[[Any],
         options = options.plain("").copy()
     if isinstance(options, Symbol) or holds_symbol(options):
         raise NotFollowed(
-            f"{given.title} chooses among what records or noise decide", "choose a public position"
+            f"{given.title} chooses among values that depend on records or noise",
+            "choose a public position",
         )
     if not isinstance(options, Sequence | np.ndarray | range):
         raise NotFollowed(f"{given.title} chooses from a {type(options).__name__}")
@@ -407,7 +408,7 @@ def _parse_permutation_call(given: Arguments) -> DrawRequest:
     count = given.get(0, "x")
     if not isinstance(count, int | np.integer):
         raise NotFollowed(
-            f"{given.title} puts what it is given into another order",
+            f"{given.title} reorders its argument",
             "draw a permutation of positions",
         )
     size = int(count)
@@ -416,7 +417,7 @@ def _parse_permutation_call(given: Arguments) -> DrawRequest:
 
 def _in_place(given: Arguments) -> DrawRequest:
     raise NotFollowed(
-        f"{given.title} puts what it is given into another order",
+        f"{given.title} reorders its argument",
         "take entries at a permutation of positions: x[rng.permutation(n)]",
     )
 

@@ -16,8 +16,8 @@ from dpaudit.proving.runs.draws import DrawRequest, NotFollowed, read_call
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
 CORRELATED = "multivariate_normal"
-_WHY_NOT_SEEDED = "a generator of a fixed seed draws no noise"
-_OTHER_GENERATOR = "use the generator that is given"
+_WHY_NOT_SEEDED = "a generator with a fixed seed draws no noise"
+_OTHER_GENERATOR = "use the generator that the function receives"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class SymbolicState(recorder.State):
     def _correlated(self, given: dict[str, Any]) -> Any:
         for name, one in given.items():
             if isinstance(one, Symbol) and not one.is_public and name not in ("0", "mean"):
-                self.tracing.refuse("records or noise decide the covariance of noise")
+                self.tracing.refuse("the covariance of noise depends on records or noise")
         key = "0" if "0" in given else "mean"
         mean = self.tracing.symbol_of(given[key])
         try:

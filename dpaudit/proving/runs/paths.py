@@ -65,7 +65,7 @@ class PathTracing(SymbolTracing):
         count = len(self.outcomes)
         if count >= self.most:
             self.refuse(
-                f"noise decides more than {self.most} branches, one after the other",
+                f"noise decides more than {self.most} branches in a row",
                 "give a loop a public number of rounds",
             )
         outcome = self.script[count] if count < len(self.script) else True
@@ -129,8 +129,8 @@ def explore_paths(
     while script is not None:
         if count == most:
             tracing.refuse(
-                f"noise decides which of more than {most} ways it goes",
-                "use numpy.where in place of a branch, or fewer rounds",
+                f"noise chooses among more than {most} paths",
+                "use numpy.where instead of a branch, or fewer rounds",
             )
         tracing.start(script)
         result = run()

@@ -44,14 +44,14 @@ from dpaudit.proving.universe import Universe
 
 RUNS = 200
 _MOST_TWICE = 20_000  # operations
-_NOT_READ = "it reaches {}, which may hold something for the next call, and cannot be read"
-_KEPT = "a call leaves {} as another one for the next call"
-_CURE_OF_KEPT = "return what is to be kept, and leave globals and attributes as they are"
-_ASKS = "it asks what an object is, or where and when it runs"
-_CURE_OF_ASKING = "use isinstance, and give it as an argument what else it needs"
-_CATCHES = "it catches what is raised, which may be for few records only, that no run meets"
+_NOT_READ = "it reaches {}, which may keep state for the next call, and which the proof cannot read"
+_KEPT = "a call changes {} for the next call"
+_CURE_OF_KEPT = "return the values to keep, and leave globals and attributes unchanged"
+_ASKS = "it reads the type or identity of an object, or where or when it runs"
+_CURE_OF_ASKING = "use isinstance, and pass anything else that it needs as an argument"
+_CATCHES = "it catches exceptions, which may occur only for rare records that no run meets"
 _CURE_OF_CATCHING = "move try, with and finally out of the function"
-_LOST = "it runs code that none of its names leads to, which may hold something for the next call"
+_LOST = "it runs code that none of its names leads to, which may keep state for the next call"
 _GENERATORS = ("rng", "generator", "random_state")
 
 
@@ -168,7 +168,7 @@ class _SymbolReader:
             raise NotProved.at(place, _KEPT.format(name), _CURE_OF_KEPT)
         if (code := next(filter(partial(_is_lost, after), codes), None)) is not None:
             line = f"{File(code.co_filename).name}:{code.co_firstlineno} {code.co_name}"
-            raise NotProved.at(line, _LOST, "call it by a name of a module, a class or a list")
+            raise NotProved.at(line, _LOST, "call it by a name in a module, a class or a list")
 
     def compare(self, ways: list[Way], layout: DatasetLayout, runs: int) -> tuple[int, str | None]:
         """Return how many plain runs do what paths say, and why another one does not.
@@ -190,7 +190,7 @@ class _SymbolReader:
         start = threading.Thread.start
 
         def refuse(_: threading.Thread) -> None:
-            self.tracing.refuse("starts a thread, whose operations have no order")
+            self.tracing.refuse("the code starts a thread, whose operations have no fixed order")
 
         threading.Thread.start = refuse  # type: ignore[assignment,method-assign]
         try:
@@ -232,7 +232,7 @@ class _SymbolReader:
             raise NotProved.at(place, "another thread draws, or a generator is copied")
         missing = [call for call in run.calls if call.index not in state.formed]
         if missing:
-            raise NotProved.at(missing[0].place, f"a draw of {missing[0].name} is not followed")
+            raise NotProved.at(missing[0].place, f"no rule covers this draw of {missing[0].name}")
 
     def _raise_refusal(self) -> None:
         if self.tracing.refusal is not None:
@@ -241,7 +241,7 @@ class _SymbolReader:
     def _constant(self, value: Any) -> int:
         if not is_number(value):
             kind = type(value).__name__
-            reason = f"it returns a {kind}, which nobody looks into"
+            reason = f"it returns a {kind}, which the proof does not look into"
             raise NotProved.at(
                 place_of(self.function), reason, "return arrays, numbers, lists or dictionaries"
             )

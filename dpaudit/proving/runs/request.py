@@ -21,7 +21,7 @@ from dpaudit.proving.trace import FunctionTrace
 
 _MOST_SIZES = 32  # of datasets, each of which is read by itself
 _FEWEST = 25  # plain runs of datasets of one size among several
-_A_FUNCTION = "give a function that fits it and returns what is released"
+_A_FUNCTION = "give a function that fits it and returns the released values"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,9 @@ class TraceRequest:
         """
         called = call_as(function, form)
         if form.method == "fit":
-            raise NotProved.at(name_of(function), "an estimator keeps what it fits", _A_FUNCTION)
+            raise NotProved.at(
+                name_of(function), "an estimator keeps the fitted values", _A_FUNCTION
+            )
         domains = self._domains()
         runs = min(self.runs, max(_FEWEST, self.runs // len(domains)))
         given = {"seed": self.seed, "runs": runs}

@@ -34,16 +34,14 @@ class CategoryCounts:
         """Return the numbers of public categories, 0 of such as no record has."""
         # pandas fills in NaN otherwise, which shows that no record has the category.
         if fill_value is None or isinstance(fill_value, Symbol) or fill_value != 0:
-            self.keys.refuse(
-                "categories that no record has are missing numbers", "give fill_value=0"
-            )
+            self.keys.refuse("categories without records give missing numbers", "give fill_value=0")
         names = list(index)
         return Series(self.keys.tracing.symbol_of([self._of(one) for one in names]), names)
 
     def get(self, key: Any, default: Any = None) -> Any:
         """Return the number of a public category, 0 of one that no record has."""
         if default is None or isinstance(default, Symbol) or default != 0:
-            self.keys.refuse("a category that no record has gives no number", "give 0 in its place")
+            self.keys.refuse("a category without records gives no number", "give 0 in its place")
         return self._of(key)
 
     def _of(self, key: Any) -> Any:
@@ -59,12 +57,12 @@ class CategoryCounts:
         if name.startswith("__"):
             raise AttributeError(name)
         self.keys.refuse(
-            f"asks for .{name} of numbers by category, of which the records decide which there are",
+            f"no rule covers .{name} of numbers by category when the categories depend on records",
             _CURE,
         )
 
     def __getitem__(self, key: Any) -> Any:
-        self.keys.refuse("takes the number of a category that records may lack", _CURE)
+        self.keys.refuse("the code takes the number of a category that no record may have", _CURE)
 
     def as_output(self) -> Any:
         """Refuse to be returned."""
@@ -73,7 +71,8 @@ class CategoryCounts:
     # The length alone says how many categories the records have.
     def _uncounted(self, *_: Any, **__: Any) -> Any:
         self.keys.refuse(
-            "uses numbers by category, of which the records decide how many there are", _CURE
+            "the code uses numbers by category, and the number of categories depends on records",
+            _CURE,
         )
 
     __iter__ = __len__ = __contains__ = __array__ = __array_ufunc__ = __array_function__ = (
@@ -130,7 +129,7 @@ class Series(NDArrayOperatorsMixin):
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, Series) and value.names != self.names:
-            self.numbers.tracing.refuse("puts numbers of different names together")
+            self.numbers.tracing.refuse("the code combines numbers with different names")
         return value.numbers if isinstance(value, Series) else value
 
     def __array_function__(self, function: Any, types: Any, args: Any, named: Any) -> Any:
@@ -142,7 +141,7 @@ class Series(NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str | int) and key in self.names:
             return self.numbers[self.names.index(key)]
-        self.numbers.tracing.refuse("takes numbers by something else than a public name")
+        self.numbers.tracing.refuse("the code takes numbers by a key that is not a public name")
 
     @property
     def loc(self) -> Series:
@@ -200,12 +199,12 @@ class Series(NDArrayOperatorsMixin):
             raise AttributeError(name)
         if name in ("sum", "mean", "max", "min", "median"):
             return partial(getattr(np, name), self.numbers)
-        self.numbers.tracing.refuse(f"asks for .{name} of a Series, which no rule follows")
+        self.numbers.tracing.refuse(f"no rule covers .{name} of a Series")
 
 
 def _value_counts(column: ColumnSymbol, **named: Any) -> CategoryCounts:
     if named.keys() - {"sort", "dropna"}:
-        column.refuse(f".value_counts() is given {', '.join(named)}")
+        column.refuse(f"no rule covers .value_counts() with {', '.join(named)}")
     return CategoryCounts(column, None)
 
 

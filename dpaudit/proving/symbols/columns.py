@@ -16,8 +16,8 @@ _NAMED = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "g
 _NAMED |= {"ge": "greater_equal", "add": "add", "sub": "subtract", "mul": "multiply"}
 _NAMED |= {"div": "divide", "truediv": "divide", "pow": "power", "mod": "remainder"}
 _ONE_FOR_ONE = "round exp log sqrt".split()
-MEANS_OF_SOME = "takes a mean of some records, whose number is not public"
-CURE_OF_MEANS = "add noise to the sum and to the number, and divide what was noisy"
+MEANS_OF_SOME = "the code takes the mean of some records, whose number is not public"
+CURE_OF_MEANS = "add noise to the sum and to the number, and divide the noisy values"
 
 
 class ColumnSymbol(NDArrayOperatorsMixin):
@@ -52,13 +52,16 @@ class ColumnSymbol(NDArrayOperatorsMixin):
     def numbers(self) -> Symbol:
         """Return the entries of all rows as numbers."""
         if isinstance(self.values_, Labels):
-            self.refuse("computes with texts of records", "compare them with public texts")
+            self.refuse("the code computes with texts of records", "compare them with public texts")
         return self.values_
 
     def as_symbol(self) -> Symbol:
         """Return the entries, where it has all rows."""
         if self.mask is not None:
-            self.refuse("takes some rows for an array, whose number is not public", "sum over them")
+            self.refuse(
+                "the code uses some rows as an array, and the number of rows is not public",
+                "sum over them",
+            )
         return self.numbers()
 
     as_output = as_symbol
@@ -85,7 +88,9 @@ class ColumnSymbol(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or options:
-            self.refuse(f"numpy.{ufunc.__name__} of a column is given more than numbers")
+            self.refuse(
+                f"no rule covers numpy.{ufunc.__name__} of a column and values that are not numbers"
+            )
         if ufunc in (np.equal, np.not_equal) and any(map(_holds_labels, inputs)):
             return self._compare_labels(ufunc, inputs)
         given = [self._operand(one) for one in inputs]
@@ -98,12 +103,12 @@ class ColumnSymbol(NDArrayOperatorsMixin):
             return value
         # pandas aligns rows by their names and fills in NaN where one side lacks a row.
         if not are_same_rows(value.mask, self.mask):
-            self.refuse("puts columns of different rows together")
+            self.refuse("the code combines columns of different rows")
         return value.numbers()
 
     def _require_all_rows(self) -> None:
         if self.mask is not None:
-            self.refuse("puts an array beside a column of some rows")
+            self.refuse("the code combines an array with a column of some rows")
 
     def _compare_labels(self, ufunc: Any, inputs: Sequence[Any]) -> ColumnSymbol:
         one, other = (each.values_ if isinstance(each, ColumnSymbol) else each for each in inputs)
@@ -122,7 +127,7 @@ class ColumnSymbol(NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, ColumnSymbol):
             return ColumnSymbol(self.values_, join_masks(self.mask, key))
-        self.refuse("takes an entry of a column by its place or name")
+        self.refuse("the code takes an entry of a column by position or name")
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.values_, Labels):
@@ -136,7 +141,7 @@ class ColumnSymbol(NDArrayOperatorsMixin):
         raise ValueError("the truth value of a column is ambiguous")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        self.refuse("a column is taken for an array of plain numbers", "use .to_numpy()")
+        self.refuse("the code uses a column as an array of plain numbers", "use .to_numpy()")
 
     def __deepcopy__(self, memo: Any) -> ColumnSymbol:
         return self
@@ -145,10 +150,10 @@ class ColumnSymbol(NDArrayOperatorsMixin):
         raise TypeError("unhashable type: 'Series'")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self.refuse(f"sets .{name} of a column")
+        self.refuse(f"the code sets .{name} of a column")
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.refuse("writes into a column", "use .where, .clip or a new column")
+        self.refuse("the code writes into a column", "use .where, .clip or a new column")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -157,7 +162,7 @@ class ColumnSymbol(NDArrayOperatorsMixin):
             return partial(found, self)
         if name in _NAMED:
             return partial(getattr(np, _NAMED[name]), self)
-        self.refuse(f"asks for .{name} of a column, which no rule follows")
+        self.refuse(f"no rule covers .{name} of a column")
 
     # --- what is no method ---------------------------------------------------------------------
 
@@ -208,10 +213,10 @@ def are_same_rows(one: Symbol | None, other: Symbol | None) -> bool:
 def join_masks(mask: Symbol | None, condition: ColumnSymbol) -> Symbol:
     """Return which rows are left of those of a mask by a condition on them, or on all."""
     if not are_same_rows(condition.mask, mask) and condition.mask is not None:
-        condition.refuse("takes rows by a condition on other rows")
+        condition.refuse("the code takes rows by a condition on other rows")
     wanted = condition.numbers()
     if wanted.dtype.kind != "b":
-        condition.refuse("takes rows by numbers", "use a comparison")
+        condition.refuse("the code takes rows by numbers", "use a comparison")
     if mask is None:
         return wanted
     found: Any = np.logical_and(mask, wanted)
@@ -272,11 +277,11 @@ def _apply_column_isin(column: ColumnSymbol, values: Any) -> ColumnSymbol:
 def _map_column(column: ColumnSymbol, mapping: Any, na_action: Any = None) -> ColumnSymbol:
     if not isinstance(mapping, Mapping):
         column.refuse(
-            "maps a column by a function", "give a dictionary, or compute with the column"
+            "the code maps a column by a function", "give a dictionary, or compute with the column"
         )
     if isinstance(column.values_, Labels):
         return column._like(column.values_.numbers_by(mapping))
-    column.refuse("maps numbers by a dictionary", "use numpy.where")
+    column.refuse("the code maps numbers by a dictionary", "use numpy.where")
 
 
 def _convert_column_type(column: ColumnSymbol, dtype: Any) -> ColumnSymbol:

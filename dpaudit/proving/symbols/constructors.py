@@ -74,7 +74,10 @@ def _apply_to_entries(tracing: SymbolTracing, function: Any, given: Any) -> Any:
         *(structure.require_known_lengths(tracing, one.dims) for one in arrays)
     )
     if int(np.prod(dims, dtype=np.int64)) > _MOST_CALLS:
-        tracing.refuse("numpy.vectorize of an array this large", "use operations of whole arrays")
+        tracing.refuse(
+            "no rule covers numpy.vectorize of an array of this size",
+            "use operations on whole arrays",
+        )
     spread = [np.broadcast_to(one, dims) for one in arrays]
     found = [function(*(one[at] for one in spread)) for at in np.ndindex(*dims)]
     return tracing.rules.call(tracing, np.reshape, (tracing.symbol_of(found), dims), {})
@@ -168,7 +171,7 @@ def _require_public_lengths(shape: Any) -> Any:
     """Return a shape whose lengths are public."""
     if isinstance(shape, Symbol):
         if not shape.is_public:
-            shape.tracing.refuse("records or noise decide a length", "use a public length")
+            shape.tracing.refuse("a length depends on records or noise", "use a public length")
         found = shape.plain("")
         return tuple(map(int, found)) if found.ndim else int(found)
     if isinstance(shape, tuple | list):

@@ -33,7 +33,9 @@ def tracing_of(value: Any) -> SymbolTracing:
 def number_of(value: Any) -> Symbol:
     """Return a symbol of one entry as a number."""
     if isinstance(value, Labels):
-        value.tracing.refuse("makes a number of a text of a record", "compare it with public texts")
+        value.tracing.refuse(
+            "the code converts a text of a record to a number", "compare it with public texts"
+        )
     if any(one != 1 for one in value.dims):
         raise TypeError("only length-1 arrays can be converted to Python scalars")
     found: Symbol = value.reshape(()) if value.dims else value

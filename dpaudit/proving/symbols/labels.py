@@ -77,10 +77,10 @@ class Labels:
         """Return which are a value, or the same as other labels."""
         if isinstance(value, Labels):
             if value.vocabulary is not self.vocabulary:
-                self._refuse("compares texts of two kinds")
+                self._refuse("the code compares texts of two kinds")
             return self.codes == value.codes  # type: ignore[no-any-return]
         if isinstance(value, Symbol) or np.ndim(value):
-            self._refuse("compares texts with an array")
+            self._refuse("the code compares texts with an array")
         number = self.vocabulary.number_of(value)
         return self.codes == (NONE if number is None else number)  # type: ignore[no-any-return]
 
@@ -95,7 +95,9 @@ class Labels:
     def numbers_by(self, mapping: Any) -> Any:
         """Return the number that a mapping gives each: it has to have one for every value."""
         if self.vocabulary.is_open or any(one not in mapping for one in self.vocabulary.values):
-            self._refuse("maps texts some of which have no number", "give one for every category")
+            self._refuse(
+                "the code maps texts, some of which have no number", "give one for every category"
+            )
         return _select_by_number(self.codes, [mapping[one] for one in self.vocabulary.values])
 
     def __eq__(self, other: object) -> Any:
@@ -117,30 +119,37 @@ class Labels:
         return Labels(self.codes.copy(), self.vocabulary)
 
     def __hash__(self) -> int:
-        self._refuse("texts of records are keys, or members of a set", "go through public keys")
+        self._refuse(
+            "the code uses texts of records as keys, or as members of a set",
+            "go through public keys",
+        )
 
     def __bool__(self) -> bool:
-        self._refuse("a branch is decided by a text of a record")
+        self._refuse("the code branches on a text of a record")
 
     def __str__(self) -> str:
-        self._refuse("writes what records decide as text")
+        self._refuse("the code writes a value that depends on records as text")
 
     def __format__(self, form: str) -> str:
-        self._refuse("writes what records decide as text")
+        self._refuse("the code writes a value that depends on records as text")
 
     def __repr__(self) -> str:
         return f"Labels(shape={self.codes.dims})"
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        self._refuse("texts of records are made an array", "compare them with public texts")
+        self._refuse(
+            "the code makes an array of texts of records", "compare them with public texts"
+        )
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self._refuse(f"sets .{name} of texts of records")
+        self._refuse(f"the code sets .{name} of texts of records")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        self._refuse(f"asks for .{name} of texts of records", "compare them with public texts")
+        self._refuse(
+            f"no rule covers .{name} of texts of records", "compare them with public texts"
+        )
 
     def _refuse(self, reason: str, cure: str = "") -> NoReturn:
         self.tracing.refuse(reason, cure)

@@ -33,7 +33,7 @@ def write_at(table: Symbol, at: Symbol, value: Any) -> None:
     """Write the entry of a table at one position."""
     tracing, rest = table.tracing, table.dims[1:]
     if at.ndim:
-        tracing.refuse("writes at several positions that records or noise decide")
+        tracing.refuse("the code writes at several positions that depend on records or noise")
     spread = _find_position_hits(table, at)[(..., *[None] * len(rest))]
     given = tracing.symbol_of(value)
     if given.ndim > len(rest):
@@ -56,4 +56,4 @@ def _find_position_hits(table: Symbol, at: Symbol) -> Symbol:
 
 def _check_size(tracing: SymbolTracing, dims: Any) -> None:
     if math.prod(one or 1 for one in dims) > structure.MOST_ENTRIES // 10:
-        tracing.refuse("records or noise decide many positions of a large array")
+        tracing.refuse("many positions in a large array depend on records or noise")

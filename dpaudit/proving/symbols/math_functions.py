@@ -76,7 +76,9 @@ def _apply_isfinite(value: Any) -> Any:
 def _make_refusing_function(name: str) -> Callable[..., Any]:
     def refuse(*given: Any, **named: Any) -> Any:
         values = [one for one in (*given, *named.values()) if is_symbolic(one)]
-        tracing_of(values).refuse(f"math.{name} of what records or noise decide is not followed")
+        tracing_of(values).refuse(
+            f"no rule covers math.{name} of a value that depends on records or noise"
+        )
 
     return refuse
 

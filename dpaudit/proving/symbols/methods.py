@@ -47,7 +47,7 @@ def _apply_astype_method(symbol: Symbol, dtype: Any, *, copy: bool = True) -> Sy
 
 def _apply_copy_method(symbol: Symbol, order: str = "C") -> Symbol:
     if order not in ("K", "C"):
-        symbol.tracing.refuse(f"an array is copied with order={order!r}")
+        symbol.tracing.refuse(f"no rule covers a copy with order={order}")
     return structure.copy_symbol(symbol, keeps_order=order == "K")
 
 

@@ -25,7 +25,7 @@ def _resolve_shape_lengths(tracing: SymbolTracing, symbol: Symbol, shape: Any) -
     if None not in symbol.dims:
         size = int(np.prod([one or 0 for one in symbol.dims], dtype=np.int64))
         if None in dims:
-            tracing.refuse("records decide a length")
+            tracing.refuse("a length depends on records")
         return np.broadcast_to(np.empty(()), size).reshape([one or 0 for one in dims]).shape
     others = int(np.prod([one for one in dims if one not in (None, -1)], dtype=np.int64))
     own = int(np.prod([one for one in symbol.dims if one is not None], dtype=np.int64))
@@ -55,7 +55,7 @@ def _trace_reshape(
     dims = _resolve_shape_lengths(tracing, symbol, newshape if shape is None else shape)
     if order != "C":
         if order != "F" or None in symbol.dims:
-            tracing.refuse(f"numpy.reshape is given order={order!r}")
+            tracing.refuse(f"no rule covers numpy.reshape with order={order}")
         turned = structure.transpose_symbol(symbol, range(symbol.ndim)[::-1])
         found = structure.reshape_symbol(turned, dims[::-1])
         return structure.transpose_symbol(found, range(len(dims))[::-1])
@@ -68,7 +68,7 @@ def _trace_ravel(tracing: SymbolTracing, a: Any, order: str = "C") -> Any:
     if order == "F":
         symbol = structure.transpose_symbol(symbol, range(symbol.ndim)[::-1])
     elif order != "C":
-        tracing.refuse(f"numpy.ravel is given order={order!r}")
+        tracing.refuse(f"no rule covers numpy.ravel with order={order}")
     return structure.reshape_symbol(symbol, get_ravelled_shape(symbol), is_raveled=True)
 
 
@@ -254,7 +254,7 @@ def _make_moving_rule(function: Any) -> Callable[..., Any]:
 
 def _require_public_arguments(tracing: SymbolTracing, function: Any, values: Any) -> list[Any]:
     """Return arguments that say how entries move."""
-    reason = f"records or noise decide how numpy.{function.__name__} moves entries"
+    reason = f"the way that numpy.{function.__name__} moves entries depends on records or noise"
     return [
         np.array(tracing.symbol_of(one).plain(reason))[()] if holds_symbol(one) else one
         for one in values
@@ -340,7 +340,7 @@ def _trace_diag(tracing: SymbolTracing, v: Any, k: int = 0) -> Any:
 
 def _trace_copy(tracing: SymbolTracing, a: Any, order: str = "K", subok: bool = False) -> Any:
     if order not in ("K", "C"):
-        tracing.refuse(f"numpy.copy is given order={order!r}")
+        tracing.refuse(f"no rule covers numpy.copy with order={order}")
     return structure.copy_symbol(tracing.symbol_of(a), keeps_order=order == "K")
 
 

@@ -89,7 +89,9 @@ class FailuresNoted:
         # another way.
         if error is not None and self.tracing.refusal is None:
             with suppress(NotProved):
-                self.tracing.refuse(f"raises {kind.__name__} from what records or noise decide")
+                self.tracing.refuse(
+                    f"the code raises {kind.__name__} from a value that depends on records or noise"
+                )
 
 
 def _take_symbol_entries(symbol: Symbol, key: Any) -> Any:
@@ -120,14 +122,14 @@ def _hidden_key(symbol: Symbol, key: Any) -> tuple[Symbol, tuple[Any, ...]] | No
     """Return the private or noisy parts of an index, and the index of the other axes."""
     items = key if isinstance(key, tuple) else (key,)
     if _subset_in(items) is not None:
-        symbol.tracing.refuse("records that a condition chooses decide a position")
+        symbol.tracing.refuse("a position depends on records that a condition chooses")
     hidden = [one for one in items if isinstance(one, Symbol) and not one.is_public]
     if not hidden:
         return None
     first, rest = hidden[0], items[1:]
     plain = [one for one in rest if not isinstance(one, slice | int) and one is not ...]
     if len(hidden) > 1 or items[0] is not first or plain:
-        first.tracing.refuse("records or noise decide a position among others")
+        first.tracing.refuse("one of several positions depends on records or noise")
     before = (slice(None),) * (first.ndim if first.dtype.kind == "b" else 1)
     return first, (*before, *rest) if rest else ()
 
@@ -154,7 +156,9 @@ def apply_numpy_function(tracing: SymbolTracing, function: Any, args: Any, named
         return _apply_numpy_rule(tracing, function, rule, args, named)
     if can_call(function, (args, named)):
         return call_opaquely(tracing, function, args, named)
-    reason = f"numpy.{_name_of(function)} of what records or noise decide is not followed"
+    reason = (
+        f"no rule covers numpy.{_name_of(function)} of a value that depends on records or noise"
+    )
     tracing.refuse(reason, _cure_of(function))
 
 
@@ -164,7 +168,7 @@ def _cure_of(function: Any) -> str:
         return cure
     room = getattr(function, "__module__", None) or ""
     is_algebra = "linalg" in room.split(".")
-    return "add noise to what it is given, and compute after" if is_algebra else ""
+    return "add noise to its argument, and compute afterwards" if is_algebra else ""
 
 
 _SUMS = "sum over all records with numpy.where, or choose them by the condition itself"
@@ -180,7 +184,10 @@ _CURES = {
 def _write_into_symbol(tracing: SymbolTracing, into: Any, found: Any) -> Any:
     target = into[0] if isinstance(into, tuple) else into
     if not isinstance(target, Symbol):
-        tracing.refuse("what records or noise decide is written into an array of plain numbers")
+        tracing.refuse(
+            "the code writes a value that depends on records or noise into an array of plain "
+            "numbers"
+        )
     return operators.write_result(tracing, target, found)
 
 
@@ -192,7 +199,7 @@ def _apply_numpy_rule(
         _signature(rule).bind(tracing, *args, **named)
     except TypeError:
         name = _name_of(function)
-        tracing.refuse(f"numpy.{name} is given arguments that are not followed")
+        tracing.refuse(f"no rule covers these arguments of numpy.{name}")
     return rule(tracing, *args, **named)
 
 

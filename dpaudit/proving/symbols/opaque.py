@@ -84,7 +84,9 @@ def _make_opaque_result(
 ) -> Symbol:
     made = np.asarray(found)
     if made.dtype.kind not in "biuf":
-        tracing.refuse(f"{parameters['function']} of what noise decides gives {made.dtype}")
+        tracing.refuse(
+            f"{parameters['function']} of a value that depends on noise gives {made.dtype}"
+        )
     nodes = [one.index for one in operands]
     node = tracing.node("call", nodes, made.shape, made.dtype, parameters)
     return Symbol.of_node(tracing, node, is_array=isinstance(found, np.ndarray))

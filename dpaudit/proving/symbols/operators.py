@@ -28,7 +28,8 @@ def apply_ufunc_method(
     into = into[0] if isinstance(into, tuple) and len(into) == 1 else into
     if into is not None and not isinstance(into, Symbol):
         tracing.refuse(
-            "what records or noise decide is written into an array of plain numbers",
+            "the code writes a value that depends on records or noise into an array of plain "
+            "numbers",
             "make that array inside the function with numpy.zeros",
         )
     where = options.pop("where", True)
@@ -37,7 +38,9 @@ def apply_ufunc_method(
     found = apply_ufunc_rule(tracing, ufunc, given, options)
     if into is None:
         if where is not True:
-            tracing.refuse(f"numpy.{ufunc.__name__} is given where= and no out=", "use numpy.where")
+            tracing.refuse(
+                f"the code gives numpy.{ufunc.__name__} where= without out=", "use numpy.where"
+            )
         return found
     return write_result(tracing, into, found, where)
 
@@ -61,7 +64,9 @@ def apply_ufunc_rule(
     """Return the result of a universal function on symbols and numbers."""
     if ufunc is np.multiply and any(isinstance(one, list | tuple) for one in given):
         if not all(isinstance(one, list | tuple) or shape_of(one) for one in given):
-            tracing.refuse("records or noise decide how often a list is repeated")
+            tracing.refuse(
+                "the number of times that a list is repeated depends on records or noise"
+            )
     given = [tracing.symbol_of(one) if isinstance(one, list) else one for one in given]
     if all(one.is_public for one in given if isinstance(one, Symbol)):
         return _of_public(tracing, ufunc, given, options or {})
@@ -73,7 +78,9 @@ def apply_ufunc_rule(
     if rule is None and not options and can_call(ufunc, given):
         return call_opaquely(tracing, ufunc, given, {})
     if rule is None or (options and options.keys() - {"dtype", "casting"}):
-        tracing.refuse(f"numpy.{ufunc.__name__} of what records or noise decide is not followed")
+        tracing.refuse(
+            f"no rule covers numpy.{ufunc.__name__} of a value that depends on records or noise"
+        )
     dtype = (options or {}).get("dtype")
     operands = [_to_operand(tracing, one) for one in given]
     return rule(tracing, operands, None if dtype is None else np.dtype(dtype))
@@ -150,15 +157,15 @@ def broadcast_symbol_shapes(tracing: SymbolTracing, shapes: Sequence[Shape]) -> 
         # Whether shapes fit would depend on how many records there are.
         if None in lengths and len(lengths) > 1:
             tracing.refuse(
-                "an array of a fixed length meets one of all records, where neighbours differ in "
-                "how many there are"
+                "the code combines an array of a fixed length with an array of all records, and "
+                "neighbours differ in the number of records"
             )
         if len(lengths) > 1:
             raise ValueError("operands could not be broadcast together")
         found.append(lengths.pop() if lengths else 1)
     if found.count(None) > 1:
         tracing.refuse(
-            "pairs of records are formed, but neighbours differ in the number of records"
+            "the code forms pairs of records, but neighbours differ in the number of records"
         )
     return tuple(found)
 
@@ -260,7 +267,10 @@ def _refuse_complex(tracing: SymbolTracing, base: Any, exponent: Any) -> None:
     weak = isinstance(base, Symbol) and base.is_weak and not base.is_public
     known = exponent.value if isinstance(exponent, Symbol) else exponent
     if weak and (known is None or np.any(np.trunc(known) != known)):
-        tracing.refuse("a power of what may be below 0", "use numpy.sqrt or numpy.power")
+        tracing.refuse(
+            "the code takes a power of a number that may be below 0",
+            "use numpy.sqrt or numpy.power",
+        )
 
 
 def _emit_power(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
@@ -270,7 +280,7 @@ def _emit_power(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
     if loop[-1].kind in "iu":
         exponent = operands[1].value if isinstance(operands[1], Symbol) else operands[1]
         if exponent is None:
-            tracing.refuse("records or noise decide a whole power of whole numbers")
+            tracing.refuse("the exponent of a power of whole numbers depends on records or noise")
         if np.any(np.less(exponent, 0)):
             raise ValueError("Integers to negative integer powers are not allowed.")
     return _make_direct_rule("power", np.power)(tracing, operands, dtype)
@@ -296,7 +306,9 @@ def _make_bitwise_rule(ufunc: Any, of_truth: str) -> Rule:
 
     def rule(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
         if resolve_loop_types(ufunc, tuple(map(type_of, operands)), dtype)[-1].kind != "b":
-            tracing.refuse(f"numpy.{ufunc.__name__} takes the bits of numbers")
+            tracing.refuse(
+                f"no rule covers numpy.{ufunc.__name__}, which works on the bits of numbers"
+            )
         return logical(tracing, operands, None)
 
     return rule
@@ -321,7 +333,7 @@ def _as_double(symbol: Symbol) -> Symbol:
 def _floor_divide(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
     loop = resolve_loop_types(np.floor_divide, tuple(map(type_of, operands)), dtype)
     if loop[-1].kind not in "iuf":
-        tracing.refuse("numpy.floor_divide of truth values is not followed")
+        tracing.refuse("no rule covers numpy.floor_divide of truth values")
     quotient = _make_direct_rule("divide", np.true_divide)(tracing, operands, None)
     node = tracing.node("floor", (quotient.index,), quotient.dims, loop[-1], {})
     return Symbol.of_node(tracing, node, loop[-1], is_weak=quotient.is_weak)
@@ -442,7 +454,7 @@ def _by_method(
         return _add_at_entries(tracing, ufunc, *given)
     function = _METHODS.get((ufunc, method))
     if function is None or (method == "outer" and options):
-        tracing.refuse(f"numpy.{ufunc.__name__}.{method} is not followed")
+        tracing.refuse(f"no rule covers numpy.{ufunc.__name__}.{method}")
     if method == "outer":
         one, other = (tracing.symbol_of(each) for each in given)
         spread = structure.reshape_symbol(one, one.dims + (1,) * other.ndim)
@@ -461,7 +473,7 @@ def _add_at_entries(tracing: SymbolTracing, ufunc: Any, target: Any, key: Any, *
         or ufunc not in (np.add, np.subtract)
         or (holds_symbol(key) and not key.is_public)
     ):
-        tracing.refuse(f"numpy.{ufunc.__name__}.at is not followed", "use numpy.bincount")
+        tracing.refuse(f"no rule covers numpy.{ufunc.__name__}.at", "use numpy.bincount")
     at = np.arange(math.prod(one or 0 for one in target.dims)).reshape(
         tuple(one or 0 for one in target.dims)
     )[structure.plain_key(key)]

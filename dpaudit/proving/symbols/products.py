@@ -46,21 +46,21 @@ def _dims_of_product(tracing: SymbolTracing, one: Shape, other: Shape) -> Shape:
     if one[-1] != other[-2 if len(other) > 1 else 0]:
         if None in one or None in other:
             tracing.refuse(
-                "an array of a fixed length meets one of all records, where neighbours differ in "
-                "how many there are"
+                "the code combines an array of a fixed length with an array of all records, and "
+                "neighbours differ in the number of records"
             )
         raise ValueError(f"matmul: shapes {one} and {other} do not match")
     batch: Shape = ()
     if len(one) > 2 or len(other) > 2:
         if None in one[:-2] + other[:-2]:
-            tracing.refuse("stacks of matrices of all records are multiplied")
+            tracing.refuse("the code multiplies stacks of matrices of all records")
         batch = np.broadcast_shapes(
             structure.public_lengths(one[:-2]), structure.public_lengths(other[:-2])
         )
     dims = batch + one[-2:-1] + (other[-1:] if len(other) > 1 else ())
     if dims.count(None) > 1:
         tracing.refuse(
-            "pairs of records are formed, but neighbours differ in the number of records"
+            "the code forms pairs of records, but neighbours differ in the number of records"
         )
     return dims
 
@@ -125,7 +125,7 @@ def _trace_einsum(
     tracing: SymbolTracing, subscripts: Any, *operands: Any, optimize: Any = False
 ) -> Any:
     if not isinstance(subscripts, str) or "." in subscripts:
-        tracing.refuse("numpy.einsum is given more than letters and arrays")
+        tracing.refuse("no rule covers numpy.einsum with more than letters and arrays")
     given, arrow, result = subscripts.replace(" ", "").partition("->")
     letters = given.split(",")
     if not arrow:
@@ -168,7 +168,7 @@ def _contract_operands(
     for one in spread[1:]:
         product = tracing.symbol_of(apply_ufunc_rule(tracing, np.multiply, [product, one]))
     if math.prod(one or 1 for one in product.dims) > structure.MOST_ENTRIES:
-        tracing.refuse("a product of arrays is too large to be followed")
+        tracing.refuse("a product of arrays is too large for the proof")
     gone = tuple(range(len(result), len(every)))
     return sum_of(tracing, product, gone) if gone else structure.copy_symbol(product)
 
@@ -217,7 +217,7 @@ def _trace_matrix_trace(
 def _trace_kron(tracing: SymbolTracing, a: Any, b: Any) -> Any:
     one, other = tracing.symbol_of(a), tracing.symbol_of(b)
     if one.ndim != other.ndim or None in one.dims + other.dims:
-        tracing.refuse("numpy.kron of arrays with other axes is not followed")
+        tracing.refuse("no rule covers numpy.kron of arrays with different numbers of axes")
     spread = one[tuple(x for _ in one.dims for x in (slice(None), None))]
     product = spread * other[tuple(x for _ in other.dims for x in (None, slice(None)))]
     pairs = zip(
@@ -230,7 +230,9 @@ def _trace_convolve(tracing: SymbolTracing, a: Any, v: Any, mode: str = "full") 
     one, other = tracing.symbol_of(a), tracing.symbol_of(v)
     if not other.is_public:
         one, other = other, one
-    weights = other.plain("numpy.convolve of two arrays that records or noise decide")
+    weights = other.plain(
+        "no rule covers numpy.convolve of two arrays that depend on records or noise"
+    )
     n = structure.require_known_lengths(tracing, one.dims)[0]
     rows = [np.convolve(unit, weights) for unit in np.eye(n)]
     matrix = np.array(rows).T
@@ -263,7 +265,7 @@ def _trace_norm(
         doubles = symbol if symbol.dtype.kind == "f" else structure.convert_symbol(symbol, _DOUBLE)
         return np.sqrt(sum_of(tracing, emit_square(tracing, doubles), axis, keepdims=keepdims))
     if len(axes) != 1:
-        tracing.refuse(f"numpy.linalg.norm of order {ord} of a matrix is not followed")
+        tracing.refuse(f"no rule covers numpy.linalg.norm of order {ord} of a matrix")
     return _norm_of_vector(tracing, abs(symbol), ord, axis, keepdims)
 
 
@@ -280,7 +282,7 @@ def _norm_of_vector(
         function = max_of if ord > 0 else min_of
         found = function(tracing, sizes, axis, keepdims=keepdims)
         return structure.convert_symbol(found, _DOUBLE) if found.dtype.kind in "iu" else found
-    tracing.refuse(f"numpy.linalg.norm of order {ord} is not followed")
+    tracing.refuse(f"no rule covers numpy.linalg.norm of order {ord}")
 
 
 def _vector_norm(

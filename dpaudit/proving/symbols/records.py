@@ -97,7 +97,7 @@ class Crowd(Symbol):
     def refuse_operator(self, *others: Any) -> NoReturn:
         """Refuse operators that lists and arrays define differently."""
         self.tracing.refuse(
-            "a list of records is joined, compared or repeated", "make it an array: numpy.array"
+            "the code joins, compares or repeats a list of records", "make it an array: numpy.array"
         )
 
     __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = refuse_operator

@@ -209,7 +209,7 @@ def _trace_median(
     keepdims: Any = False,
 ) -> Any:
     if overwrite_input:
-        tracing.refuse("numpy.median is given overwrite_input=True")
+        tracing.refuse("no rule covers numpy.median with overwrite_input=True")
     symbol = tracing.symbol_of(a)
     kind = _mean_type(symbol.dtype)
     return emit_reduction(
@@ -226,7 +226,9 @@ def _trace_quantile(
     method: str = "linear",
     keepdims: Any = False,
 ) -> Any:
-    levels = np.asarray(tracing.symbol_of(q).plain("records or noise decide which quantile"))
+    levels = np.asarray(
+        tracing.symbol_of(q).plain("the level of a quantile depends on records or noise")
+    )
     if not ((levels >= 0) & (levels <= 1)).all():
         raise ValueError("Quantiles must be in the range [0, 1]")
     symbol = tracing.symbol_of(a)
@@ -245,7 +247,9 @@ def _trace_quantile(
 def _trace_percentile(
     tracing: SymbolTracing, a: Any, q: Any, axis: Any = None, **named: Any
 ) -> Any:
-    levels = np.asarray(tracing.symbol_of(q).plain("records or noise decide which percentile"))
+    levels = np.asarray(
+        tracing.symbol_of(q).plain("the level of a percentile depends on records or noise")
+    )
     return _trace_quantile(tracing, a, np.true_divide(levels, 100), axis, **named)
 
 
@@ -286,7 +290,7 @@ def emit_sort(
 def emit_where(tracing: SymbolTracing, condition: Any, *branches: Any) -> Any:
     """Write a choice of two values, entry by entry."""
     if len(branches) != 2:
-        tracing.refuse("records or noise decide positions", "give numpy.where two values")
+        tracing.refuse("positions depend on records or noise", "give numpy.where two values")
     truth = truth_of(tracing, condition)
     kind = np.result_type(*map(_get_promotion_type, branches))
     nodes, dims, ordered = [truth.index], [truth.dims], structure.is_ordered(truth)
@@ -370,7 +374,7 @@ def round_to(tracing: SymbolTracing, a: Any, decimals: int = 0) -> Any:
         return structure.convert_symbol(symbol, np.dtype(np.float16))
     if symbol.dtype.kind != "f":
         if decimals < 0:
-            tracing.refuse("numpy.round of whole numbers to fewer digits is not followed")
+            tracing.refuse("no rule covers numpy.round of whole numbers to fewer digits")
         return structure.copy_symbol(symbol)
     if decimals == 0:
         return np.rint(symbol)

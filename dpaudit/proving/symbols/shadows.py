@@ -222,7 +222,9 @@ def _make_extreme_shadow(original: Any, of_two: Any, name: str) -> Callable[...,
             return original(values, **named) if len(given) == 1 else original(*given, **named)
         tracing = tracing_of(values)
         if named.keys() - {"default"}:
-            tracing.refuse(f"{name}() of what records or noise decide is given key=")
+            tracing.refuse(
+                f"no rule covers {name}() with key= of values that depend on records or noise"
+            )
         if _isinstance(values, tracked.Symbolic):
             return _extreme_of_array(values, name, named)
         if any(map(axes_of, values)):
@@ -234,9 +236,13 @@ def _make_extreme_shadow(original: Any, of_two: Any, name: str) -> Callable[...,
 
 def _extreme_of_array(values: Any, name: str, named: dict[str, Any]) -> Any:
     if values.ndim != 1:
-        values.tracing.refuse(f"{name}() of an array of several axes", f"use numpy.{name}")
+        values.tracing.refuse(
+            f"no rule covers {name}() of an array with several axes", f"use numpy.{name}"
+        )
     if named and _isinstance(values.shape[0], tracked.Symbolic):
-        values.tracing.refuse(f"{name}() of records is given default=", f"use numpy.{name}")
+        values.tracing.refuse(
+            f"no rule covers {name}() of records with default=", f"use numpy.{name}"
+        )
     return getattr(np, name)(values)
 
 
@@ -247,7 +253,9 @@ def sort_entries(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
         return sorted(given, key=key, reverse=reverse)
     tracing = tracing_of(given)
     if key is not None:
-        tracing.refuse("sorts what records or noise decide by key=", "sort numbers alone")
+        tracing.refuse(
+            "the code sorts values that depend on records or noise by key=", "sort only numbers"
+        )
     found = np.sort(tracing.symbol_of(given))
     found = found[::-1] if reverse else found
     return list(found)
@@ -286,7 +294,9 @@ def _make_refusing_shadow(original: Any, name: str) -> Callable[..., Any]:
     def ask(*given: Any) -> Any:
         values = [one for one in given if hasattr(type(one), "tracing") or is_symbolic(one)]
         if values:
-            tracing_of(values).refuse(f"{name}() asks what records or noise are held in")
+            tracing_of(values).refuse(
+                f"no rule covers {name}() of a value that depends on records or noise"
+            )
         return original(*given)
 
     return ask

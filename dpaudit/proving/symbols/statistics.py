@@ -28,7 +28,7 @@ def _trace_histogram(
     weights: Any = None,
 ) -> Any:
     if density:
-        tracing.refuse("numpy counts densities of bins", "divide by a public count")
+        tracing.refuse("no rule covers densities of bins", "divide by a public count")
     symbol, edges = tracing.symbol_of(a), edges_of(tracing, bins, range)
     if symbol.dtype.kind == "b":
         symbol = structure.convert_symbol(symbol, np.dtype(np.uint8))
@@ -43,8 +43,8 @@ def edges_of(tracing: SymbolTracing, bins: Any, ends: Any) -> NDArray[Any]:
     """Return the edges of bins, which have to be public."""
     given = tracing.symbol_of(bins) if not isinstance(bins, str) else bins
     if isinstance(given, str) or (not given.dims and ends is None):
-        tracing.refuse("numpy takes the edges of bins from records", "give edges, or range=")
-    found = given.plain("records or noise decide the edges of bins")
+        tracing.refuse("numpy takes the edges of bins from the records", "give edges, or range=")
+    found = given.plain("the edges of bins depend on records or noise")
     limits = None if ends is None else _plain_ends(tracing, ends)
     number = int(found[()]) if not found.ndim else found
     return np.asarray(np.histogram_bin_edges(np.empty(0), number, range=limits))
@@ -52,7 +52,7 @@ def edges_of(tracing: SymbolTracing, bins: Any, ends: Any) -> NDArray[Any]:
 
 def _plain_ends(tracing: SymbolTracing, ends: Any) -> tuple[float, float]:
     low, high = (
-        tracing.symbol_of(one).plain("records or noise decide the edges of bins") for one in ends
+        tracing.symbol_of(one).plain("the edges of bins depend on records or noise") for one in ends
     )
     return float(low), float(high)
 
@@ -74,7 +74,7 @@ def _trace_histogramdd(
 ) -> Any:
     columns = _columns_of(tracing, sample)
     if density or weights is not None:
-        tracing.refuse("numpy counts densities or weights of several columns in bins")
+        tracing.refuse("no rule covers densities or weights of bins with several columns")
     every = _edges_of_columns(tracing, bins, range, len(columns))
     whole: Any = 0
     inside: Any = True
@@ -96,7 +96,7 @@ def _columns_of(tracing: SymbolTracing, sample: Any) -> list[Any]:
     symbol = tracing.symbol_of(sample)
     width = symbol.dims[1] if symbol.ndim == 2 else None
     if width is None:
-        tracing.refuse("numpy counts in bins what is no table of columns")
+        tracing.refuse("no rule covers bins of values that are not a table of columns")
     return [symbol[:, at] for at in np.arange(width)]
 
 
@@ -148,9 +148,11 @@ def _trace_bincount(
     symbol = tracing.symbol_of(x)
     if symbol.ndim != 1 or symbol.dtype.kind not in "biu":
         raise TypeError(f"Cannot cast array data from {symbol.dtype} to int64")
-    number = int(tracing.symbol_of(minlength).plain("records or noise decide a length"))
+    number = int(tracing.symbol_of(minlength).plain("a length depends on records or noise"))
     if number < 1:
-        tracing.refuse("numpy.bincount takes the number of counts from records", "give minlength=")
+        tracing.refuse(
+            "numpy.bincount takes the number of counts from the records", "give minlength="
+        )
     inside = emit_within(tracing, symbol, 0, number - 1)
     if weights is not None:
         weight = structure.convert_symbol(tracing.symbol_of(weights), _DOUBLE)
@@ -169,9 +171,9 @@ def emit_within(tracing: SymbolTracing, symbol: Symbol, low: float, high: float)
 
 
 def _trace_digitize(tracing: SymbolTracing, x: Any, bins: Any, right: bool = False) -> Any:
-    edges = tracing.symbol_of(bins).plain("records or noise decide the edges of bins")
+    edges = tracing.symbol_of(bins).plain("the edges of bins depend on records or noise")
     if (np.diff(edges) < 0).any():
-        tracing.refuse("numpy.digitize is given bins that do not increase")
+        tracing.refuse("the code gives numpy.digitize bins that do not increase")
     return _trace_searchsorted(tracing, edges, x, "left" if right else "right")
 
 
@@ -179,8 +181,8 @@ def _trace_searchsorted(
     tracing: SymbolTracing, a: Any, v: Any, side: str = "left", sorter: Any = None
 ) -> Any:
     if sorter is not None or side not in ("left", "right"):
-        tracing.refuse("numpy.searchsorted is given a sorter")
-    edges = tracing.symbol_of(a).plain("records or noise decide an order")
+        tracing.refuse("no rule covers numpy.searchsorted with a sorter")
+    edges = tracing.symbol_of(a).plain("an order depends on records or noise")
     symbol = tracing.symbol_of(v)
     ufunc = np.greater if side == "left" else np.greater_equal
     return sum_of(tracing, apply_ufunc_rule(tracing, ufunc, [symbol[..., None], edges]), -1)
@@ -195,7 +197,7 @@ def _trace_isin(
     *,
     kind: Any = None,
 ) -> Any:
-    values = np.unique(tracing.symbol_of(test_elements).plain("records or noise decide a set"))
+    values = np.unique(tracing.symbol_of(test_elements).plain("a set depends on records or noise"))
     symbol = tracing.symbol_of(element)
     found = sum_of(tracing, apply_ufunc_rule(tracing, np.equal, [symbol[..., None], values]), -1)
     return found <= 0 if invert else found > 0
@@ -261,7 +263,7 @@ def _trace_average(
 ) -> Any:
     symbol = tracing.symbol_of(a)
     if returned:
-        tracing.refuse("numpy.average is given returned=True")
+        tracing.refuse("no rule covers numpy.average with returned=True")
     if weights is None:
         return mean_of(tracing, symbol, axis, keepdims=keepdims)
     weight = tracing.symbol_of(weights)
@@ -391,13 +393,16 @@ def _trace_copyto(
     tracing: SymbolTracing, dst: Any, src: Any, casting: str = "same_kind", where: Any = True
 ) -> None:
     if not isinstance(dst, Symbol):
-        tracing.refuse("what records or noise decide is written into an array of plain numbers")
+        tracing.refuse(
+            "the code writes a value that depends on records or noise into an array of plain "
+            "numbers"
+        )
     dst[...] = src if where is True else np.where(where, src, dst)
 
 
 def _fill_diagonal(tracing: SymbolTracing, a: Any, val: Any, wrap: bool = False) -> None:
     if not isinstance(a, Symbol) or a.ndim != 2 or wrap:
-        tracing.refuse("numpy.fill_diagonal of this array is not followed")
+        tracing.refuse("no rule covers numpy.fill_diagonal of this array")
     at = np.arange(min(structure.require_known_lengths(tracing, a.dims)))
     a[at, at] = val
 

@@ -21,7 +21,7 @@ from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 Positions = list[int] | None
 MOST_ENTRIES = 1_000_000
 BY_PLACE = (
-    "takes records by their place, but neighbours differ in the number of records",
+    "the code takes records by position, but neighbours differ in the number of records",
     "use all records at once, or choose them by a condition on their values",
 )
 
@@ -127,7 +127,9 @@ def emit_concatenate(tracing: SymbolTracing, nodes: Sequence[int], axis: int) ->
     held = [tracing.program.nodes[one] for one in nodes]
     dims = list(held[0].shape)
     if any(one.shape[axis] is None for one in held):
-        tracing.refuse("joins records and others", "use numpy.column_stack for columns")
+        tracing.refuse(
+            "the code joins records with other rows", "use numpy.column_stack for columns"
+        )
     dims[axis] = sum(one.shape[axis] or 0 for one in held)
     return tracing.node(
         "concatenate", nodes, tuple(dims), np.dtype(held[0].dtype), {"axis": int(axis)}
@@ -161,7 +163,7 @@ def require_known_lengths(tracing: SymbolTracing, dims: Shape) -> tuple[int, ...
     if len(found) != len(dims):
         tracing.refuse(*BY_PLACE)
     if math.prod(found) > MOST_ENTRIES:
-        tracing.refuse(f"moves entries of an array of more than {MOST_ENTRIES} about")
+        tracing.refuse(f"the code moves entries of an array with more than {MOST_ENTRIES} entries")
     return found
 
 
@@ -341,7 +343,8 @@ def set_unsure_sharing(symbol: Symbol, found: Symbol) -> Symbol:
     # Whether numpy makes a view here depends on how the memory lies, which nobody knows of a
     # symbol.
     symbol.cell.shares = found.cell.shares = (
-        "writes into an array of which numpy makes a view or a copy by how it lies in memory"
+        "the code writes into an array that is a view or a copy, which depends on its layout "
+        "in memory"
     )
     return found
 
@@ -381,7 +384,7 @@ def convert_symbol(symbol: Symbol, dtype: np.dtype[Any]) -> Symbol:
         with np.errstate(all="ignore"):
             return tracing.public(value.astype(dtype), is_array=symbol.is_array)
     if dtype.kind not in "biuf":
-        tracing.refuse(f"numbers that records or noise decide are converted to {dtype}")
+        tracing.refuse(f"the code converts numbers that depend on records or noise to {dtype}")
     node = emit_convert(tracing, symbol.index, dtype)
     return Symbol.of_node(
         tracing, node, dtype, is_array=symbol.is_array, is_ordered=is_ordered(symbol)

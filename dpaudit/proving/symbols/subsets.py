@@ -21,7 +21,7 @@ from dpaudit.proving.symbols.reductions import emit_where, sum_of
 from dpaudit.proving.symbols.statistics import edges_of
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
-_HOW_MANY = "asks how many records a condition on records chooses"
+_HOW_MANY = "the code reads the number of records that a condition on records chooses"
 _WITH_ZEROS = "use numpy.where with the condition, and a value for the others"
 
 
@@ -109,14 +109,16 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
         return call_subset_function(self, function, args, options)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        self.refuse("an array whose length records decide is taken for one of plain numbers")
+        self.refuse(
+            "the code uses an array whose length depends on records as an array of plain numbers"
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         function = _METHODS.get(name)
         if function is None:
-            self.refuse(f"asks for .{name} of the records that a condition chooses")
+            self.refuse(f"no rule covers .{name} of the records that a condition chooses")
         return partial(call_method, self, function)
 
     def astype(self, dtype: Any) -> Subset:
@@ -130,12 +132,12 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
     def __getitem__(self, key: Any) -> Subset:
         if isinstance(key, Subset):
             if key.mask.index != self.mask.index or key.dtype.kind != "b" or key.rest:
-                self.refuse("chooses by a condition on other records")
+                self.refuse("the code chooses by a condition on other records")
             both = apply_ufunc_rule(self.tracing, np.logical_and, [self.mask, key.values])
             return Subset(self.values, both)
         items = key if isinstance(key, tuple) else (key,)
         if not isinstance(items[0], slice) or items[0] not in structure.WHOLE:
-            self.refuse("takes records by their place among those that a condition chooses")
+            self.refuse("the code takes records by position among those that a condition chooses")
         axes = (slice(None),) * self.mask.ndim
         # numpy returns a view here, so a later write into either would have to change both.
         self.is_shared = True
@@ -143,7 +145,7 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
         return Subset(values, self.mask, is_shared=True)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.refuse("writes into the records that a condition chooses")
+        self.refuse("the code writes into the records that a condition chooses")
 
     def __len__(self) -> int:
         self.refuse(_HOW_MANY, "add noise to the number: numpy.sum of the condition")
@@ -152,13 +154,13 @@ class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
         self.refuse(_HOW_MANY, _WITH_ZEROS)
 
     def __bool__(self) -> bool:
-        self.refuse("a branch is decided by records", _WITH_ZEROS)
+        self.refuse("the code branches on records", _WITH_ZEROS)
 
     def __hash__(self) -> int:
-        self.refuse("hash() of what records decide")
+        self.refuse("the code takes hash() of a value that depends on records")
 
     def __reduce__(self) -> Any:
-        self.refuse("what records decide leaves the process")
+        self.refuse("a value that depends on records leaves the process")
 
     def __repr__(self) -> str:
         return f"Subset(shape={('?', *self.rest)}, dtype={self.dtype})"
@@ -172,7 +174,9 @@ def choose_subset(symbol: Symbol, mask: Symbol) -> Subset:
 
 def _check_mask(symbol: Symbol, mask: Symbol) -> None:
     if not mask.dims or mask.dims != symbol.dims[: mask.ndim]:
-        symbol.tracing.refuse("a condition has not the axes of the array that it chooses from")
+        symbol.tracing.refuse(
+            "a condition does not have the axes of the array from which it chooses"
+        )
 
 
 def write_chosen(symbol: Symbol, mask: Symbol, value: Any) -> None:
@@ -181,12 +185,14 @@ def write_chosen(symbol: Symbol, mask: Symbol, value: Any) -> None:
     tracing = symbol.tracing
     if isinstance(value, Subset):
         if value.mask.index != mask.index or value.rest != symbol.dims[mask.ndim :]:
-            value.refuse("writes the records that another condition chooses")
+            value.refuse("the code writes the records that another condition chooses")
         given = value.values
     else:
         given = tracing.symbol_of(value)
         if given.ndim > symbol.ndim - mask.ndim and given.dims != (1,):
-            tracing.refuse("writes numbers one after another where a condition holds", _WITH_ZEROS)
+            tracing.refuse(
+                "the code writes numbers one after another where a condition holds", _WITH_ZEROS
+            )
     spread = mask[(..., *[None] * (symbol.ndim - mask.ndim))]
     node = structure.emit_convert(tracing, given.index, symbol.dtype)
     kept = Symbol.of_node(tracing, node, symbol.dtype)
@@ -221,12 +227,14 @@ def apply_subset_ufunc(
     if method == "reduce" and ufunc in _REDUCED and isinstance(given[0], Subset):
         return call_subset_function(given[0], _REDUCED[ufunc], given, options)
     if method != "__call__" or options:
-        subset.refuse(f"numpy.{ufunc.__name__} of the records that a condition chooses")
+        subset.refuse(
+            f"no rule covers numpy.{ufunc.__name__} of the records that a condition chooses"
+        )
     found = Subset(apply_ufunc_rule(subset.tracing, ufunc, _all_values(subset, given)), subset.mask)
     if into is None:
         return found
     if not isinstance(into, Subset) or into.is_shared:
-        subset.refuse("writes the records that a condition chooses into another array")
+        subset.refuse("the code writes the records that a condition chooses into another array")
     into.values = structure.convert_symbol(found.values, into.dtype)
     return into
 
@@ -239,13 +247,15 @@ def _value_of(subset: Subset, one: Any) -> Any:
     """Return an operand that meets every entry, as one that meets all entries there are."""
     if isinstance(one, Subset):
         if one.mask.index != subset.mask.index:
-            subset.refuse("computes with records that two conditions choose")
+            subset.refuse("the code computes with records that two conditions choose")
         return one.values
     if isinstance(one, bool | int | float):
         return one
     symbol = subset.tracing.symbol_of(one)
     if symbol.ndim > len(subset.rest):
-        subset.refuse("an array of another length meets the records that a condition chooses")
+        subset.refuse(
+            "the code combines the records that a condition chooses with an array of another length"
+        )
     return symbol
 
 
@@ -263,7 +273,7 @@ def call_subset_function(
     """Return the result of a function of numpy on a subset."""
     named = {key: one for key, one in named.items() if one is not None}
     if "out" in named:
-        subset.refuse("writes the records that a condition chooses into another array")
+        subset.refuse("the code writes the records that a condition chooses into another array")
     is_norm = function is _NORM  # whose second argument is no axis
     axis = named.get("axis", args[1] if len(args) > 1 and not is_norm else None)
     if function in _EACH:
@@ -276,7 +286,7 @@ def call_subset_function(
     rule = _RULES.get(function)
     if rule is None or args[0] is not subset:
         name = getattr(function, "__name__", "?")
-        subset.refuse(f"numpy.{name} of the records that a condition chooses")
+        subset.refuse(f"no rule covers numpy.{name} of the records that a condition chooses")
     return rule(subset, *args[1:], **named)
 
 
@@ -286,7 +296,7 @@ def _apply_along_rows(
     """Return the result of a function on each row by itself."""
     others = args[1:] if function is _NORM else args[2:]
     if (others and function is not _NORM) or named.keys() - {"axis", "ord"}:
-        subset.refuse("a function of rows is given arguments that are not followed")
+        subset.refuse("no rule covers these arguments of a function of rows")
     at = axis % subset.ndim + subset.mask.ndim - 1
     tracing, by_name = subset.tracing, {**named, "axis": at}
     return Subset(
@@ -299,7 +309,9 @@ def _resolve_subset_axes(subset: Subset, axis: Any) -> Any:
     if axis is None:
         return None
     if axis not in (0, -subset.ndim):
-        subset.refuse("several axes of the records that a condition chooses are taken away")
+        subset.refuse(
+            "no rule covers a reduction over several axes of the records that a condition chooses"
+        )
     return tuple(range(subset.mask.ndim))
 
 
@@ -309,7 +321,7 @@ def _compute_subset_sum(subset: Subset, axis: Any = None) -> Any:
 
 def _refuse_subset_mean(subset: Subset, axis: Any = None) -> Any:
     subset.refuse(
-        "a mean of records that a condition chooses, whose number is not public",
+        "the code takes the mean of records that a condition chooses, whose number is not public",
         "divide a noisy sum by a noisy number",
     )
 
@@ -319,7 +331,8 @@ def _make_subset_extreme_rule(function: Any) -> Callable[..., Any]:
         # numpy raises for an empty selection, which would show that no record was chosen.
         if initial is None:
             subset.refuse(
-                "an extreme of records that a condition chooses, of which there may be none",
+                "the code takes an extreme of the records that a condition chooses, and it may "
+                "choose none",
                 "give initial=",
             )
         tracing = subset.tracing
@@ -356,7 +369,7 @@ def _compute_subset_histogram(subset: Subset, bins: Any = 10, range: Any = None)
 
 def _compute_subset_bincount(subset: Subset, weights: Any = None, minlength: Any = 0) -> Any:
     if weights is not None or subset.rest:
-        subset.refuse("numpy.bincount of chosen records is given weights")
+        subset.refuse("no rule covers numpy.bincount of chosen records with weights")
     tracing = subset.tracing
     number = int(minlength)
     filled = Subset(structure.convert_symbol(subset.values, np.dtype(np.int64)), subset.mask)

@@ -140,7 +140,7 @@ class SymbolTracing:
         """Return public numbers, as they are now."""
         numbers = np.array(value)
         if numbers.dtype.kind not in _NUMBERS:
-            self.refuse(f"computes with {type(value).__name__}, and no numbers")
+            self.refuse(f"the code computes with {type(value).__name__}, which is not a number")
         return self.public(numbers, is_array=isinstance(value, np.ndarray))
 
     def public(self, value: NDArray[Any], *, is_array: bool | None = None) -> Symbol:
@@ -185,11 +185,11 @@ class SymbolTracing:
 
     def decide(self, symbol: Symbol) -> bool:
         """Return how a condition on noise is decided on this path."""
-        self.refuse("a branch is decided by noise")
+        self.refuse("the code branches on noise")
 
     def position(self, symbol: Symbol) -> int:
         """Return which whole number noise has drawn on this path."""
-        self.refuse("noise decides a position", "use numpy.where or a sum over all positions")
+        self.refuse("a position depends on noise", "use numpy.where or a sum over all positions")
 
 
 def holds_symbol(value: Any) -> bool:
@@ -279,7 +279,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         return cls(tracing, cell, held.shape, kind, is_array=is_array, is_weak=is_weak)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self.tracing.refuse(f"sets .{name} of an array", "use numpy.reshape or a copy")
+        self.tracing.refuse(f"the code sets .{name} of an array", "use numpy.reshape or a copy")
 
     def share(self, dims: Shape, step: ViewStep, *, is_array: bool = True) -> Symbol:
         """Return entries that share this memory; those of a number are copied, as it stays."""
@@ -307,7 +307,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
     def index(self) -> int:
         """The node that holds its present entries."""
         if self.program is not self.tracing.program:
-            self.tracing.refuse("an array of an earlier call is used: it keeps state")
+            self.tracing.refuse("the code uses an array of an earlier call: it keeps state")
         version, node = self.cached
         if self.call != self.tracing.call:
             self._renew()
@@ -421,7 +421,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
             return found
         if not hasattr(np.ndarray if self.is_array else np.float64, name):
             raise AttributeError(name)
-        tracing.refuse(f"asks for .{name} of what records or noise decide")
+        tracing.refuse(f"no rule covers .{name} of a value that depends on records or noise")
 
     def __iter__(self) -> Iterator[Any]:
         if not self.dims:
@@ -433,7 +433,7 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
             raise TypeError("len() of unsized object")
         if self.dims[0] is None:
             self.tracing.refuse(
-                "asks for the number of records, in which neighbours differ",
+                "the code reads the number of records, in which neighbours differ",
                 "sum over the records, and add noise to their number",
             )
         return self.dims[0]
@@ -448,28 +448,33 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
 
     def __bool__(self) -> bool:
         if self.is_public or any(one != 1 for one in self.dims):
-            return bool(self.plain("asks whether an array of several entries is true"))
+            return bool(self.plain("the code uses an array of several entries as a condition"))
         if not self.taint & FROM_DRAWS:
             cure = "use numpy.where, numpy.clip, numpy.minimum or numpy.maximum"
-            reason = "a branch is decided by records"
+            reason = "the code branches on records"
             self.tracing.refuse(reason, cure, faults.BRANCH_ON_RECORD)
         return self.tracing.decide(self)
 
     def __float__(self) -> float:
-        return float(self.plain("float() of what records or noise decide"))
+        return float(
+            self.plain("the code takes float() of a value that depends on records or noise")
+        )
 
     def __int__(self) -> int:
-        return int(self.plain("int() of what records or noise decide"))
+        return int(self.plain("the code takes int() of a value that depends on records or noise"))
 
     def __complex__(self) -> complex:
-        return complex(self.plain("complex() of what records or noise decide"))
+        return complex(
+            self.plain("the code takes complex() of a value that depends on records or noise")
+        )
 
     def __index__(self) -> int:
         if self.is_public:
             return operator.index(self.plain("")[()])
         if not self.taint & FROM_DRAWS:
             self.tracing.refuse(
-                "records decide a position or a length", "use numpy.where or a sum over positions"
+                "a position or a length depends on records",
+                "use numpy.where or a sum over positions",
             )
         return self.tracing.position(self)
 
@@ -479,28 +484,34 @@ class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
         return self.tracing.rules.call(self.tracing, np.round, (self, *digits), {})
 
     def __contains__(self, value: Any) -> bool:
-        return value in self.plain("asks whether records or noise hold a number")
+        return value in self.plain(
+            "the code checks whether a number is in an array that depends on records or noise"
+        )
 
     def __hash__(self) -> int:
         if not self.is_public and self.taint & FROM_DRAWS:
             return hash(self.tracing.position(self))
-        return hash(self.plain("hash() of what records or noise decide")[()])
+        return hash(
+            self.plain("the code takes hash() of a value that depends on records or noise")[()]
+        )
 
     def __format__(self, form: str) -> str:
-        return format(self.plain("writes what records or noise decide as text")[()], form)
+        return format(
+            self.plain("the code writes a value that depends on records or noise as text")[()], form
+        )
 
     def __str__(self) -> str:
-        return str(self.plain("writes what records or noise decide as text"))
+        return str(self.plain("the code writes a value that depends on records or noise as text"))
 
     def __repr__(self) -> str:
-        return repr(self.plain("writes what records or noise decide as text"))
+        return repr(self.plain("the code writes a value that depends on records or noise as text"))
 
     def __reduce__(self) -> Any:
-        self.tracing.refuse("what records or noise decide leaves the process")
+        self.tracing.refuse("a value that depends on records or noise leaves the process")
 
 
-_OF_ANOTHER = "uses what another call left of records or noise"
+_OF_ANOTHER = "the code uses a value that another call computed from records or noise"
 _INTO_PLAIN = (
-    "what records or noise decide is taken for an array of plain numbers, or written into one: "
-    "make that array inside the function with numpy.zeros"
+    "the code uses a value that depends on records or noise as an array of plain "
+    "numbers, or writes it into one: make that array inside the function with numpy.zeros"
 )

@@ -73,11 +73,13 @@ class TableSymbol:
             return self.some(key)
         if isinstance(key, str):
             return self.column(key)
-        self.refuse("takes rows of a table by their place", "take them by a condition on columns")
+        self.refuse(
+            "the code takes rows of a table by position", "take them by a condition on columns"
+        )
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not isinstance(key, str) or self.mask is not None:
-            self.refuse("writes into a table", "write whole columns: table[name] = ...")
+            self.refuse("the code writes into a table", "write whole columns: table[name] = ...")
         self.parts[key] = self._new(value)
 
     def _new(self, value: Any) -> Symbol | Labels:
@@ -86,11 +88,11 @@ class TableSymbol:
         rows = first.codes if isinstance(first, Labels) else first
         if isinstance(value, ColumnSymbol):
             if value.mask is not None:
-                self.refuse("writes a column of some rows into a table")
+                self.refuse("the code writes a column of some rows into a table")
             return value.values_
         if isinstance(value, Symbol) and value.dims:
             if value.dims[0] != rows.dims[0]:
-                self.refuse("writes a column of another length into a table")
+                self.refuse("the code writes a column of another length into a table")
             return value
         if np.ndim(value) if not isinstance(value, Symbol) else 0:
             return self.tracing.symbol_of(value)
@@ -117,7 +119,7 @@ class TableSymbol:
     @property
     def empty(self) -> bool:
         """Whether there are no rows, which nobody is told."""
-        self.refuse("asks whether there are records")
+        self.refuse("the code checks whether there are records")
 
     @property
     def values(self) -> Any:
@@ -155,13 +157,15 @@ class TableSymbol:
         """Return sums by the categories of a column."""
         by = by[0] if isinstance(by, list) and len(by) == 1 else by
         if not isinstance(by, str) or named.keys() - {"observed", "sort"}:
-            self.refuse("groups rows otherwise than by one column")
+            self.refuse("the code groups rows other than by one column")
         return Groups(self, self.column(by))
 
     def __len__(self) -> int:
         first = next(iter(self.parts.values()))
         if self.mask is not None:
-            self.refuse("asks for the number of records of a kind", "add noise to their number")
+            self.refuse(
+                "the code reads the number of records of a kind", "add noise to their number"
+            )
         return len(first)
 
     def __contains__(self, name: Any) -> bool:
@@ -171,7 +175,7 @@ class TableSymbol:
         return self.copy()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        self.refuse("a table is taken for an array of plain numbers", "use .to_numpy()")
+        self.refuse("the code uses a table as an array of plain numbers", "use .to_numpy()")
 
     def __iter__(self) -> Any:
         return iter(self.parts)
@@ -181,7 +185,7 @@ class TableSymbol:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.parts:
-            self.refuse(f"sets .{name} of a table")
+            self.refuse(f"the code sets .{name} of a table")
         self[name] = value
 
     def __getattr__(self, name: str) -> Any:
@@ -190,7 +194,7 @@ class TableSymbol:
         parts = self.__dict__["parts"]
         if name in parts:
             return self.column(name)
-        self.refuse(f"asks for .{name} of a table, which no rule follows")
+        self.refuse(f"no rule covers .{name} of a table")
 
 
 class _Located:
@@ -205,17 +209,17 @@ class _Located:
         if isinstance(rows, ColumnSymbol):
             found = found.chosen(rows)
         elif not (isinstance(rows, slice) and rows == slice(None)):
-            found.refuse("takes rows of a table by their place", "take them by a condition")
+            found.refuse("the code takes rows of a table by position", "take them by a condition")
         return found[columns[0]] if columns else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         table = self.table
         rows, *columns = key if isinstance(key, tuple) else (key,)
         if not isinstance(rows, ColumnSymbol) or len(columns) != 1 or columns[0] not in table.parts:
-            table.refuse("writes into a table", "write whole columns: table[name] = ...")
+            table.refuse("the code writes into a table", "write whole columns: table[name] = ...")
         column = table.column(columns[0])
         if table.mask is not None or (isinstance(value, ColumnSymbol) and value.mask is not None):
-            table.refuse("writes into some rows of a table", "write whole columns")
+            table.refuse("the code writes into some rows of a table", "write whole columns")
         table[columns[0]] = column.where(~rows, value)
 
 
@@ -241,13 +245,15 @@ class Groups:
     def sum(self, **named: Any) -> CategoryCounts:
         """Return the sum of each category."""
         if self.value is None:
-            self.table.refuse("sums all columns by category", "choose one: groupby(a)[b].sum()")
+            self.table.refuse(
+                "the code sums all columns by category", "choose one: groupby(a)[b].sum()"
+            )
         return CategoryCounts(self.keys, self.value)
 
     def count(self) -> CategoryCounts:
         """Return how many rows each category has."""
         if self.value is None:
-            self.table.refuse("counts all columns by category", "use .size()")
+            self.table.refuse("the code counts all columns by category", "use .size()")
         return CategoryCounts(self.keys, None)
 
     def __getattr__(self, name: str) -> Any:
@@ -256,5 +262,6 @@ class Groups:
         if name in self.table.parts:
             return self[name]
         self.table.refuse(
-            f"asks for .{name} of groups", "sum and count, by public categories, and divide these"
+            f"no rule covers .{name} of groups",
+            "sum and count, by public categories, and divide these",
         )

@@ -18,7 +18,7 @@ def write_symbol(symbol: Symbol, key: Any, value: Any) -> None:
     if not symbol.is_array:
         raise TypeError("a number does not support item assignment")
     if symbol.cell.shares:
-        tracing.refuse(symbol.cell.shares, "copy the array before it is written into")
+        tracing.refuse(symbol.cell.shares, "copy the array before the code writes into it")
     items, given = structure.plain_key(key), tracing.symbol_of(value)
     into = symbol.value
     if into is not None and (numbers := given.value) is not None:

@@ -246,7 +246,9 @@ def bound_remainder(knowledge: RuleKnowledge, node: Node) -> Facts:
 
 def _refuse_remainder(node: Node) -> Facts:
     return of_nothing(
-        ProofRefusal(node.place, "takes a remainder by a number that may be 0 or negative", "")
+        ProofRefusal(
+            node.place, "the code takes a remainder modulo a number that may be 0 or negative", ""
+        )
     )
 
 

@@ -62,7 +62,8 @@ def _refuse_counts(node: Node) -> Facts:
     return of_nothing(
         ProofRefusal(
             node.place,
-            "counts numbers that depend on other records than their own, whose number is private",
+            "the code counts rows that depend on records other than their own, and the number of "
+            "rows is private",
             "use public numbers in place of statistics of all records",
         )
     )

@@ -119,8 +119,8 @@ def _refuse_domain(node: Node, least: float) -> Facts:
     return of_nothing(
         ProofRefusal(
             node.place,
-            f"takes {node.operation} of a number that may be {least:g} or less",
-            "clip the number before",
+            f"the code takes {node.operation} of a number that may be {least:g} or less",
+            "clip the number first",
         )
     )
 
@@ -193,7 +193,9 @@ def bound_tangent(knowledge: RuleKnowledge, node: Node) -> Facts:
     if not bool(np.all(one.low > -1.57) and np.all(one.high < 1.57)):
         return of_nothing(
             ProofRefusal(
-                node.place, "takes the tangent beyond a quarter turn", "clip the angle before"
+                node.place,
+                "the code takes the tangent of an angle that may exceed a quarter turn",
+                "clip the angle first",
             )
         )
     furthest = np.maximum(np.abs(one.low), np.abs(one.high))

@@ -97,7 +97,7 @@ def bound_constant(knowledge: RuleKnowledge, node: Node) -> Facts:
     value = np.asarray(node.parameters["value"], dtype=float)
     # The rules are of real numbers: an infinite constant times a movement of 0 would be NaN.
     if not np.isfinite(value).all():
-        return of_nothing(ProofRefusal(node.place, "has an infinite or missing number"))
+        return of_nothing(ProofRefusal(node.place, "the code uses an infinite or missing number"))
     is_integer = bool((value == np.floor(value)).all())
     # The conversion to double may have rounded an integer, and the proof is of the number that
     # the program has.
@@ -139,8 +139,9 @@ def bound_within(knowledge: RuleKnowledge, node: Node) -> Facts:
     return of_nothing(
         ProofRefusal(
             node.place,
-            f"needs numbers from {given['low']:g} to {given['high']:g}, and may have others",
-            "clip them before",
+            f"this operation needs numbers from {given['low']:g} to {given['high']:g}, and its "
+            "argument may hold others",
+            "clip them first",
         )
     )
 

@@ -195,11 +195,13 @@ def bound_matmul(knowledge: RuleKnowledge, node: Node) -> Facts:
     Of truth values it is whether any is true, which is no sum of them.
     """
     if node.dtype == "bool":
-        return of_nothing(ProofRefusal(node.place, "multiplies truth values", "use .astype(int)"))
+        reason, cure = "the code multiplies truth values", "use .astype(int)"
+        return of_nothing(ProofRefusal(node.place, reason, cure))
     one, other = (knowledge.facts(index) for index in node.operands)
     shapes = [knowledge.program.nodes[index].shape for index in node.operands]
     if max(len(shape) for shape in shapes) > 2:
-        return of_nothing(ProofRefusal(node.place, "multiplies stacks of matrices", "use a loop"))
+        reason, cure = "the code multiplies stacks of matrices", "use a loop"
+        return of_nothing(ProofRefusal(node.place, reason, cure))
     left, right = len(shapes[0]) - 1, max(len(shapes[1]) - 2, 0)
     # One record moves its rows of both factors at once: the rule of products of rows counts the
     # two movements together.
@@ -345,13 +347,9 @@ def _contract_records(knowledge: RuleKnowledge, node: Node, one: Facts, other: F
 
 
 def _refuse_contraction(node: Node) -> Facts:
-    return of_nothing(
-        ProofRefusal(
-            node.place,
-            "adds up over records whose number is private what is not the records' own",
-            "multiply rows of records by rows of the same records",
-        )
-    )
+    reason = "the code adds up a private number of rows that are not the records' own"
+    cure = "multiply rows of records by rows of the same records"
+    return of_nothing(ProofRefusal(node.place, reason, cure))
 
 
 def _is_turned(node: Node) -> bool:
@@ -510,8 +508,8 @@ def _refuse_running(node: Node) -> Facts:
     return of_nothing(
         ProofRefusal(
             node.place,
-            "takes running sums of very many values, of no axis, or of records whose number is "
-            "private",
+            "the code takes running sums of too many values, without an axis, or of records "
+            "whose number is private",
             "count records in bins first, and give axis=",
         )
     )

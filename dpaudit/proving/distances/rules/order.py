@@ -60,8 +60,8 @@ def _refuse_empty(node: Node) -> Facts:
     return of_nothing(
         ProofRefusal(
             node.place,
-            f"takes {node.operation} of numbers that may be none",
-            "give initial=, or use where the number of records is public",
+            f"the code takes {node.operation} of a set of numbers that may be empty",
+            "give initial=, or make the number of records public",
         )
     )
 
@@ -154,7 +154,9 @@ def bound_sort(knowledge: RuleKnowledge, node: Node) -> Facts:
     """Return the facts of values that are sorted along an axis."""
     one, shape, axes = _get_operand_and_axes(knowledge, node)
     if any(shape[axis] is None for axis in axes):
-        return of_nothing(ProofRefusal(node.place, "sorts records, whose number is private"))
+        return of_nothing(
+            ProofRefusal(node.place, "the code sorts records, whose number is private")
+        )
     low, high, change = (
         add_leading_axes(each, len(shape)) for each in (one.low, one.high, one.change)
     )
@@ -231,7 +233,7 @@ def bound_product(knowledge: RuleKnowledge, node: Node) -> Facts:
 def _product_of_records(node: Node) -> Facts:
     return of_nothing(
         ProofRefusal(
-            node.place, "multiplies all records, whose number is private", "add logarithms"
+            node.place, "the code multiplies all records, whose number is private", "add logarithms"
         )
     )
 

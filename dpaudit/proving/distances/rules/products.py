@@ -101,7 +101,7 @@ def bound_divide(knowledge: RuleKnowledge, node: Node) -> Facts:
         return of_nothing(
             ProofRefusal(
                 node.place,
-                "divides by a number that may be 0",
+                "the code divides by a number that may be 0",
                 "keep the divisor away from 0, as with np.maximum(divisor, 1)",
                 faults.NOT_BOUNDED,
             )
@@ -157,8 +157,8 @@ def _refuse_power(node: Node) -> Facts:
     return of_nothing(
         ProofRefusal(
             node.place,
-            "raises to a power that is not a public whole number, or of a number that may be "
-            "negative or 0",
+            "the exponent of a power is not a public whole number, or its base may be negative "
+            "or 0",
             "clip the base to positive numbers",
         )
     )

@@ -128,7 +128,7 @@ def _refuse_positions(node: Node) -> Facts:
     return of_nothing(
         ProofRefusal(
             node.place,
-            "takes records by their position where the number of records is private",
+            "the code takes records by position, and the number of records is private",
             "use sums, counts or histograms of all records",
         )
     )

@@ -143,7 +143,8 @@ def _refuse_rows(node: Node) -> Facts:
     return of_nothing(
         ProofRefusal(
             node.place,
-            "adds up rows that depend on other records than their own, whose number is private",
+            "the code adds up rows that depend on records other than their own, and the number "
+            "of rows is private",
             "use public numbers in place of statistics of all records",
         )
     )
@@ -329,11 +330,11 @@ def bound_mean(knowledge: RuleKnowledge, node: Node) -> Facts:
 
 def _refuse_mean(node: Node, count: float) -> Facts:
     if count == 0:
-        return of_nothing(ProofRefusal(node.place, "takes a mean of nothing"))
+        return of_nothing(ProofRefusal(node.place, "the code takes the mean of an empty array"))
     return of_nothing(
         ProofRefusal(
             node.place,
-            "divides by the number of records, which is private",
+            "the code divides by the number of records, which is private",
             "divide the sum by a public number",
             faults.PRIVATE_COUNT,
         )
