@@ -64,7 +64,7 @@ def _register_release_card(
     """Return the card of a kind of event, and note it under that kind."""
     # The annotations of that module are texts, and pydantic needs types.
     types = get_type_hints(kind) | ({"sampling_ratio": Share} if "sampling_ratio" in fields else {})
-    fields = {"count": Field(1, ge=0, description="how many such releases"), **fields}
+    fields = {"count": Field(1, ge=0, description="number of such releases"), **fields}
     definitions: dict[str, Any] = {n: (types[n], bounds) for n, bounds in fields.items()}
     model: type[BaseModel] = create_model(kind.__name__, __base__=Parameters, **definitions)
 
@@ -98,12 +98,16 @@ def _parse_fraction_share(value: Any) -> Any:
 
 
 Share = Annotated[float, BeforeValidator(_parse_fraction_share)]
-_RATIO = Field(0.01, gt=0, le=1, description="probability of a record; fractions as 2/3000")
+_RATIO = Field(
+    0.01, gt=0, le=1, description="probability that a record is sampled; also a fraction, as 2/3000"
+)
 _SHIFT = Field(1.0, ge=0, description="L2 sensitivity of each query")
 _SPHERICAL = {
     "sensitivity": _SHIFT,
-    "noise_rate": Field(1.0, gt=0, description="alpha of exp(-alpha ||e||); less is noisier"),
-    "dimension": Field(1, ge=1, description="of the query"),
+    "noise_rate": Field(
+        1.0, gt=0, description="alpha of exp(-alpha ||e||); a smaller alpha is noisier"
+    ),
+    "dimension": Field(1, ge=1, description="number of coordinates of the query"),
 }
 
 GAUSSIAN = _register_release_card(
@@ -154,8 +158,8 @@ APPROXIMATE = _register_release_card(
     "anything (epsilon, delta)-DP; randomised response attains it",
     "Kairouz, Oh & Viswanath 2015",
     {
-        "epsilon": Field(1.0, ge=0, description="of each release"),
-        "delta": Field(0.0, ge=0, lt=1, description="of each release"),
+        "epsilon": Field(1.0, ge=0, description="epsilon of each release"),
+        "delta": Field(0.0, ge=0, lt=1, description="delta of each release"),
     },
     noise="epsilon",
     more_noise=-1,
@@ -165,7 +169,7 @@ ZERO_CONCENTRATED = _register_release_card(
     "zero-concentrated",
     "anything rho-zero-concentrated DP",
     "Bun & Steinke 2016",
-    {"rho": Field(0.5, ge=0, description="of each release")},
+    {"rho": Field(0.5, ge=0, description="rho of each release")},
     noise="rho",
     more_noise=-1,
 )
@@ -201,13 +205,13 @@ RESPONSE = _register_release_card(
     "Warner 1965; Kairouz, Oh & Viswanath 2014",
     {
         "truth": Field(0.75, gt=0, lt=1, description="probability of the true answer"),
-        "categories": Field(2, ge=2, description="how many answers there are"),
+        "categories": Field(2, ge=2, description="number of possible answers"),
     },
     noise="truth",
     more_noise=-1,
     relation=REPLACE,
 )
-_WHOLE = Field(1, ge=0, description="by how much the integer differs between neighbours")
+_WHOLE = Field(1, ge=0, description="largest difference of the integer between neighbours")
 DISCRETE_LAPLACE = _register_release_card(
     DiscreteLaplaceRelease,
     "discrete-laplace",
@@ -230,8 +234,8 @@ MIXTURE = _register_release_card(
     "Gaussian noise on queries whose sensitivity is random",
     "Zhu, Dong & Wang 2022; dpaudit.accounting.pairs.mixtures",
     {
-        "sensitivities": Field((0.0, 1.0), description="those that there may be, at least 0"),
-        "probabilities": Field((0.5, 0.5), description="of each"),
+        "sensitivities": Field((0.0, 1.0), description="possible sensitivities, at least 0"),
+        "probabilities": Field((0.5, 0.5), description="probability of each sensitivity"),
         "noise_scale": Field(1.0, gt=0, description="standard deviation of each coordinate"),
     },
     noise="noise_scale",
@@ -245,8 +249,8 @@ BATCHED = _register_release_card(
     "Gaussian noise on sums over fresh random batches, of a fixed size or Poisson",
     "Zhu, Dong & Wang 2022; dpaudit.accounting.pairs.mixtures",
     {
-        "records": Field(100, ge=1, description="of the larger dataset"),
-        "batch_size": Field(1, ge=1, description="records of a batch; of a Poisson sample, mean"),
+        "records": Field(100, ge=1, description="records in the larger dataset"),
+        "batch_size": Field(1, ge=1, description="records in a batch; for Poisson, on average"),
         "noise_multiplier": _MULTIPLIER,
         "sampling": Field("poisson", description="poisson, fixed or fixed-replacement"),
         "relation": Field(
@@ -263,7 +267,7 @@ ALLOCATED = _register_release_card(
     "epochs in which every record picks one batch at random (balls and bins)",
     "Chua et al. 2024, arXiv 2412.16802; dpaudit.accounting.pairs.allocation",
     {
-        "batches": Field(100, ge=1, description="of an epoch"),
+        "batches": Field(100, ge=1, description="batches in an epoch"),
         "noise_multiplier": _MULTIPLIER,
     },
     noise="noise_multiplier",
@@ -275,7 +279,7 @@ SHUFFLED = _register_release_card(
     "epochs through the records in a random order: no gain proved, lower ends certified",
     "Chua et al. 2024, arXiv 2403.17673; dpaudit.accounting.pairs.mixtures",
     {
-        "batches": Field(100, ge=1, description="of an epoch"),
+        "batches": Field(100, ge=1, description="batches in an epoch"),
         "noise_multiplier": _MULTIPLIER,
         "relation": Field(ZERO_OUT, description="zero-out-record or replace-record"),
     },
@@ -291,9 +295,11 @@ class SelectionParameters(Parameters):
     base: dict[str, Any] = Field(
         {"kind": "gaussian"}, description="one run: a table with a kind and its parameters"
     )
-    runs: float = Field(10.0, gt=0, description="how many runs on average")
-    law: str = Field("geometric", description="of their number: geometric, logarithmic or poisson")
-    count: int = Field(1, ge=0, description="how many such selections")
+    runs: float = Field(10.0, gt=0, description="number of runs on average")
+    law: str = Field(
+        "geometric", description="law of this number: geometric, logarithmic or poisson"
+    )
+    count: int = Field(1, ge=0, description="number of such selections")
 
 
 def _resolve_base_release(parameters: Any) -> tuple[ReleaseCard, Any]:
