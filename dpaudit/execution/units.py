@@ -25,8 +25,8 @@ _MOST = 2**17
 # Where units are compared.
 _SEVERAL = 16  # units of a short stage
 _FEWEST = 8  # trials of each at least
-# ... and far fewer where a call has a price of its own: between calls, the program is idle.
-_COMPARED = 6
+# ... and fewer where a call has a price of its own: no fewer than a drawer asks for.
+_COMPARED = 8
 # Seconds that a unit may take by the rate that was seen: half of what it may lose.
 _SECONDS = 1.0
 
@@ -130,7 +130,7 @@ def unit_size(
     >>> unit_size(10_000, 8), unit_size(10**7, 8), unit_size(10**6, 2**20)
     (256, 65536, 64)
     >>> unit_size(10_000, 8, seconds_per_trial=0.05), unit_size(100_000, 8, coarse=True)
-    (16, 16384)
+    (16, 8192)
     """
     fitting = max(1, _BYTES // max(bytes_per_trial, 1))
     in_time = max(1, int(_SECONDS / seconds_per_trial)) if seconds_per_trial > 0 else _MOST

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from dpaudit.auditing.sampling import probe
 from dpaudit.execution import failures
 from dpaudit.execution.failures import format_exit_status, gone, is_answer
 from dpaudit.execution.looks import (
@@ -48,6 +49,11 @@ def test_a_unit_is_the_largest_power_of_two_within_all_limits(given, size):
 )
 def test_a_short_stage_has_several_units_where_they_are_compared(trials, size):
     assert unit_size(trials, 8, several=True) == size
+
+
+@pytest.mark.parametrize("trials", [500, 1000, 2000, 3500, 7000, 50_000, 100_000])
+def test_a_program_is_asked_often_enough_to_compare_its_calls(trials):
+    assert unit_size(trials, 8, several=True, coarse=True) <= trials // probe._FEWEST_CALLS
 
 
 @pytest.mark.parametrize(
