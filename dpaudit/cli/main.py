@@ -37,7 +37,7 @@ from dpaudit.cli.sheet import sheet
 from dpaudit.cli.spend import spend
 from dpaudit.cli.start import start
 from dpaudit.cli.store import merge, resume, show_help, store
-from dpaudit.cli.table import table
+from dpaudit.cli.table import TableCommand, table
 from dpaudit.cli.verify import verify
 from dpaudit.cli.views import views
 
@@ -88,7 +88,9 @@ _PANELS: dict[str, dict[str, Callable[..., int | None]]] = {
 }
 for _panel, _commands in _PANELS.items():
     for _name, _command in _commands.items():
-        app.command(_name, rich_help_panel=_panel)(ending.convert_raised_errors(_command))
+        _kind = TableCommand if _command is table else None
+        _add = app.command(_name, cls=_kind, rich_help_panel=_panel)
+        _add(ending.convert_raised_errors(_command))
 app.add_typer(new, name="new", rich_help_panel="Papers")
 app.add_typer(spend, name="spend", rich_help_panel="Accounting")
 app.add_typer(store, name="store", rich_help_panel="Stored runs")

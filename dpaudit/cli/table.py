@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 import time
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from dpaudit.cli.canary import end_with
 from dpaudit.cli.ending import ShowRecords, Traceback
@@ -21,6 +23,18 @@ if TYPE_CHECKING:
     from dpaudit.estimation.attack_table import AttackRow
 
 _EXPECTED = "for each row --hits N --of N --false-hits N --of N"
+_COUNTED = ("--hits", "--false-hits")
+_written: ContextVar[tuple[str, ...]] = ContextVar("_written", default=())
+
+
+class TableCommand(TyperCommand):
+    """Remembers the order of counts, as each option collects its values in a list of its own."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse words, after the names of the counts among them were kept in their order."""
+        names = [word.partition("=")[0] for word in args]
+        _written.set(tuple(name for name in names if name in (*_COUNTED, "--of")))
+        return super().parse_args(ctx, args)
 
 
 def table(
@@ -97,15 +111,19 @@ def _make_option_rows(
     from dpaudit.estimation.attack_table import AttackRow
 
     first, runs, other = hits or [], of or [], false_hits or []
-    # Typer collects each option into a list of its own, and the order between them is lost:
-    # `--of` follows each count, so that the counts of both sides alternate in it.
     if not len(first) == len(other) == len(runs) / 2:
         got = f"{len(first)} --hits, {len(other)} --false-hits and {len(runs)} --of"
         raise InvalidArgument("--of", VerbatimText(got), _EXPECTED)
-    return tuple(
-        AttackRow(one, runs[2 * place], other[place], runs[2 * place + 1])
-        for place, one in enumerate(first)
-    )
+    written = _written.get()
+    counted = written[::2]
+    if "--of" in counted:
+        raise InvalidArgument("--of", VerbatimText(" ".join(written)), _EXPECTED)
+    by_side = {
+        side: [number for name, number in zip(counted, runs, strict=True) if name == side]
+        for side in _COUNTED
+    }
+    rows = zip(first, by_side["--hits"], other, by_side["--false-hits"], strict=True)
+    return tuple(AttackRow(*row) for row in rows)
 
 
 def _format_table_command(

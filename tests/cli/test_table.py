@@ -32,6 +32,9 @@ def test_a_table_of_a_paper_is_one_certified_number(dpaudit, tmp_path):
     [
         TWO_BY_TWO,
         TWO_BY_TWO.replace(",", ";"),
+        "outcome,with_target,without_target\nguessed out,29,477\nguessed in,471,23\n",
+        "outcome,without target,with target\nguessed in,23,471\nguessed out,477,29\n",
+        "said,non-members,members\nno,477,29\nyes,23,471\n",
         "hits,runs,other_hits,other_runs\n471,500,23,500\n",
         "runs\thits\tother_runs\tother_hits\n500\t471\t500\t23\n",
     ],
@@ -44,6 +47,16 @@ def test_a_file_says_the_same_as_options(dpaudit, tmp_path, text):
     )
     assert one.status == other.status == 0
     assert lower(one) == lower(other)
+
+
+def test_each_count_goes_with_the_runs_that_follow_it(dpaudit):
+    hits, others = ("--hits", "471", "--of=600"), ("--false-hits", "23", "--of", "500")
+    shown = [dpaudit("table", *words) for words in ((*hits, *others), (*others, *hits))]
+    assert shown[0].out == shown[1].out
+    assert "471 of 600 runs" in " ".join(shown[0].out.split())
+    apart = dpaudit("table", "--of", "600", "--hits", "471", "--of", "500", "--false-hits", "23")
+    assert apart.status == 2
+    assert "--of: got --of --hits --of --false-hits, expected for each row" in apart.err
 
 
 def test_several_rows_say_the_same_in_either_order(dpaudit):

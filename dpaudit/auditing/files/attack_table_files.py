@@ -22,6 +22,9 @@ _EXPECTED = (
 )
 _OF_ATTACKS = frozenset({"hits", "tp", "fp", "tpr", "fpr", "runs"})  # then a row is an attack
 _MOST = 1000
+# Labels of the second row, and of the second column.
+_OUT = re.compile(r"\b(out|not|no|non|negatives?|misses|missed|0|false)\b")
+_WITHOUT = re.compile(r"\b(without|not|no|non|non ?members?|others?|out|absent|excluded|0|false)\b")
 
 
 def read_attack_table(path: Path) -> tuple[AttackRow, ...]:
@@ -53,7 +56,7 @@ def read_attack_table(path: Path) -> tuple[AttackRow, ...]:
         if found:
             return tuple(found)
     elif len(rows) == 2 and len(names) in (2, 3) and not _OF_ATTACKS & {*names}:
-        return (_two_by_two(path, rows),)
+        return (_two_by_two(path, names, rows),)
     found_names = shorten_repr(", ".join(lines[0][1]))
     raise DataError(
         f"{path}: is no table of an attack: its first line is {found_names}, expected {_EXPECTED}"
@@ -83,13 +86,26 @@ def _parse_named_attack_row(path: Path, line: int, cells: Mapping[str, str]) -> 
     )
 
 
-def _two_by_two(path: Path, rows: Sequence[tuple[int, list[str]]]) -> AttackRow:
-    (line, first), (below, second) = rows
-    (hits, other), (misses, rest) = (
-        [_parse_attack_count(path, at, "counts", cell) for cell in cells[-2:]]
-        for at, cells in ((line, first), (below, second))
-    )
+def _two_by_two(
+    path: Path, names: Sequence[str], rows: Sequence[tuple[int, list[str]]]
+) -> AttackRow:
+    line = rows[0][0]
+    said = [cells[0] if len(cells) > 2 else "" for _, cells in rows]
+    if _are_turned(said, _OUT):
+        rows = rows[::-1]
+    counts = [
+        [_parse_attack_count(path, at, "counts", cell) for cell in cells[-2:]] for at, cells in rows
+    ]
+    if _are_turned(names[-2:], _WITHOUT):
+        counts = [pair[::-1] for pair in counts]
+    (hits, other), (misses, rest) = counts
     return _make_file_attack_row(path, line, [hits, hits + misses, other, other + rest])
+
+
+def _are_turned(labels: Sequence[str], second: re.Pattern[str]) -> bool:
+    """Whether the first of two labels is the one that is expected second."""
+    first, last = (bool(second.search(label.lower().replace("_", " "))) for label in labels)
+    return first and not last
 
 
 def _parse_attack_count(path: Path, line: int, name: str, text: str) -> int:
