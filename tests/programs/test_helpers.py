@@ -1,5 +1,6 @@
 """Helpers in other languages: they speak the protocol, and their mechanisms keep their claims."""
 
+import json
 import shutil
 import subprocess
 
@@ -62,6 +63,46 @@ def test_half_of_the_noise_is_refuted_and_the_whole_is_not(built, language):
     assert found.verdict == "refuted"
     assert 1.5 < found.measured.lower <= 2
     assert dpaudit.audit(broken, *BOTH, epsilon=2.2).verdict == "not refuted"
+
+
+NAMED = [{"x1": 3.5, "who": 'a \\" 7 \\\\'}, {"x1": -2e-07, "who": None}]
+SUM = {
+    "java": (
+        "Noiser.java",
+        "public class Noiser { public static void main(String[] a) throws Exception {"
+        " Dpaudit.serve(true, (records, random) -> java.util.Arrays.toString("
+        "Dpaudit.numbers(records))); } }",
+    ),
+    "rust": (
+        "noiser.rs",
+        "mod dpaudit; fn main() { dpaudit::serve(true, |records, _| "
+        'format!("{:?}", dpaudit::numbers(records))); }',
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", sorted(SUM))
+def test_numbers_of_records_are_none_inside_names_or_texts(language, tmp_path):
+    if shutil.which(NEEDS[language]) is None:
+        pytest.skip(f"{NEEDS[language]} is not installed")
+    write_helper(language, tmp_path)
+    name, text = SUM[language]
+    (tmp_path / name).write_text(text)
+    subprocess.run(BUILD[language], cwd=tmp_path, check=True, capture_output=True)
+    asked = [
+        {"dataset": "d", "records": NAMED},
+        {"draw": 1, "dataset": "d", "request": 1, "seed": 5},
+    ]
+    ran = subprocess.run(
+        COMMAND[language].split(),
+        cwd=tmp_path,
+        input="".join(json.dumps(one) + "\n" for one in asked),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(ran.stdout.splitlines()[0]) == [3.5, -2e-07]
 
 
 @pytest.mark.parametrize("language", ["javascript"])

@@ -36,9 +36,8 @@ public final class Dpaudit {
         try {
             for (long left = Long.parseLong(value(line, "draw")); left > 0; left--) {
                 text.append(mechanism.draw(records, random)).append('\n');
-                if (text.length() < 1 << 14) continue;
-                out.print(text); // is read while we draw
-                text.setLength(0);
+                if (text.length() > 1 << 14) out.print(text); // is read while we draw
+                if (text.length() > 1 << 14) text.setLength(0);
             }
         } catch (Exception error) {
             return "{\"error\": \"" + error.toString().replaceAll("[\\\\\"\\p{Cntrl}]", " ") + "\"}\n";
@@ -52,9 +51,10 @@ public final class Dpaudit {
         return found.find() ? found.group(1) : null;
     }
 
-    /** All numbers of a dataset, in their order. */
+    /** All numbers of a dataset, in their order, but none inside names of columns and texts. */
     public static double[] numbers(String records) {
-        Matcher found = Pattern.compile("-?\\d+(\\.\\d+)?([eE][+-]?\\d+)?").matcher(records);
-        return found.results().mapToDouble(one -> Double.parseDouble(one.group())).toArray();
+        String plain = records.replaceAll("\"(?:[^\"\\\\]++|\\\\.)*+\"", "");
+        return Pattern.compile("-?\\d+(\\.\\d+)?([eE][+-]?\\d+)?").matcher(plain).results()
+            .mapToDouble(one -> Double.parseDouble(one.group())).toArray();
     }
 }

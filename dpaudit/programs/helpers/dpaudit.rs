@@ -33,10 +33,12 @@ fn value<'a>(line: &'a str, name: &str) -> &'a str {
     &rest[..rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len())]
 }
 
-/// All numbers of a dataset, in their order.
+/// All numbers of a dataset, in their order, but none inside names of columns and texts.
 #[allow(dead_code)]
 pub fn numbers(records: &str) -> Vec<f64> {
-    records.split(|c: char| !"+-.eE0123456789".contains(c)).filter_map(|w| w.parse().ok()).collect()
+    let plain = records.replace("\\\\", "").replace("\\\"", ""); // so that quotes only begin and end
+    let parts = plain.split('"').step_by(2).flat_map(|w| w.split(|c| !"+-.eE0123456789".contains(c)));
+    parts.filter_map(|w| w.parse().ok()).collect()
 }
 
 pub fn serve(seeded: bool, mut mechanism: impl FnMut(&str, &mut Random) -> String) {
@@ -50,8 +52,7 @@ pub fn serve(seeded: bool, mut mechanism: impl FnMut(&str, &mut Random) -> Strin
             datasets.insert(dataset, line[at + 11..line.len() - 1].to_string());
         } else {
             let mut random = Random(value(&line, "seed").parse().unwrap_or(0));
-            let count = value(&line, "draw").parse::<u64>().unwrap();
-            for _ in 0..count { writeln!(out, "{}", mechanism(&datasets[&dataset], &mut random)).unwrap(); }
+            for _ in 0..value(&line, "draw").parse::<u64>().unwrap() { writeln!(out, "{}", mechanism(&datasets[&dataset], &mut random)).unwrap(); }
             writeln!(out, "{{\"done\": {}}}", value(&line, "request")).unwrap();
         }
         out.flush().unwrap();
