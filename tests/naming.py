@@ -20,6 +20,7 @@ _IRREGULAR = frozenset(
     "begun built chosen done drawn driven found given going gone having held hidden kept known "
     "laid left lost made met paid said seen sent shown spent taken told written".split()
 )
+_VAGUE = frozenset("alone beside looks places point thing things".split())
 _NO_PARTICIPLES = frozenset("embed exceed feed need proceed red seed speed".split())
 _VERBS = frozenset(
     "add aggregate append apply assert audit bisect bound build calibrate call certify check "
@@ -104,6 +105,19 @@ def modules_renamed(modules: Sequence[Module]) -> list[str]:
         if alias.asname not in (None, alias.name) and f"{node.module}.{alias.name}" in known
         if not _uses(module, alias.name)
     ]
+
+
+def vague_names(modules: Sequence[Module]) -> list[str]:
+    """Name the modules, classes and functions whose whole name is a word that says nothing."""
+    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    named = [(module.name, module.name.rpartition(".")[2]) for module in modules]
+    named += [
+        (f"{module.name}, line {node.lineno}", node.name)
+        for module in modules
+        for node in module.nodes
+        if isinstance(node, kinds)
+    ]
+    return [f"{where}: {name}" for where, name in named if name.strip("_").lower() in _VAGUE]
 
 
 def begins_with_participle(name: str) -> bool:

@@ -30,6 +30,7 @@ from tests.naming import (
     modules_renamed,
     participles_lead,
     single_words,
+    vague_names,
     verbs_are_rare,
 )
 from tests.own_words import reads_words
@@ -506,6 +507,7 @@ NAMING = {
     functions_share_names: ("def bound_tail(): ...", "class C:\n    def bound_tail(self): ..."),
     classes_share_names: ("class Look: ...", "def f():\n    class Look: ..."),
     constants_in_tuples: ("A, B = 1, 2", "def split(pair):\n    first, second = pair"),
+    vague_names: ("class _Beside: ...", "class Look:\n    places = 1"),
     modules_renamed: ("from dpaudit import a as kind", "from dpaudit import a\nimport numpy as np"),
 }
 """What each rule catches, where a module has it beside its like, and what it leaves alone."""
@@ -539,6 +541,14 @@ def test_no_participle(name):
 def test_a_module_may_be_renamed_where_its_own_name_is_taken():
     taken = Source("dpaudit.b", "from dpaudit import a as kind\ndef f(a): ...")
     assert modules_renamed([Source("dpaudit.a", ""), taken]) == []
+
+
+@pytest.mark.parametrize(
+    "module",
+    [Source("dpaudit.store.places", ""), Source("dpaudit.a", "def f():\n    def alone(): ...")],
+)
+def test_a_module_and_an_inner_function_have_a_name_that_says_something(module):
+    assert vague_names([module])
 
 
 # What a package exports

@@ -321,7 +321,7 @@ def _parse_data_change(recursion: Recursion, change: Any) -> Change:
         given = VerbatimText(type(change).__name__)
         raise InvalidArgument("change", given, "none with adaptive inputs: name whose data")
     if isinstance(change, Change):
-        count, places = len(recursion.program.leaves("data")), change.places()
+        count, places = len(recursion.program.leaves("data")), change.locate_changes()
         # A negative place would silently stand for a number from the end.
         if len(places) and not 0 <= int(places.min()) <= int(places.max()) < count:
             raise InvalidArgument("change", places.tolist(), f"places of {count} private numbers")

@@ -120,7 +120,7 @@ def _to_integer_list(ids: NDArray[Any]) -> list[int]:
 
 def _convert_change(change: Change) -> dict[str, Any]:
     """Return a change as the file has it: its kind, the places that change, and its size."""
-    at = _to_integer_list(change.places())
+    at = _to_integer_list(change.locate_changes())
     if isinstance(change, Direction):
         return {
             "kind": "direction",

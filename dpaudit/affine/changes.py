@@ -56,15 +56,15 @@ class Change(ABC):
         return "as stated"
 
     @abstractmethod
-    def places(self) -> NDArray[np.intp]:
+    def locate_changes(self) -> NDArray[np.intp]:
         """Return which of the private numbers change, as places in their row."""
 
     def directions(self) -> NDArray[np.float64]:
-        """Return the nearest doubles to the directions, shape ``(len(places()), size)``.
+        """Return the nearest doubles to the directions, shape ``(len(locate_changes()), size)``.
 
         By default there is one for each number that changes.
         """
-        return np.eye(self.size)[: len(self.places())]
+        return np.eye(self.size)[: len(self.locate_changes())]
 
     @abstractmethod
     def along(self, kind: Kind, data: NDArray[Any]) -> NDArray[Any]:
@@ -85,7 +85,7 @@ class Direction(Change):
 
     Examples
     --------
-    >>> Direction([0, 1, Fraction(1, 3)]).places().tolist()
+    >>> Direction([0, 1, Fraction(1, 3)]).locate_changes().tolist()
     [1, 2]
     """
 
@@ -102,13 +102,13 @@ class Direction(Change):
         """The words that follow "the data change"."""
         return "by the stated vector"
 
-    def places(self) -> NDArray[np.intp]:
+    def locate_changes(self) -> NDArray[np.intp]:
         """Return which of the private numbers change."""
         return np.flatnonzero([one != 0 for one in self.vector])
 
     def directions(self) -> NDArray[np.float64]:
         """Return the numbers of the change that are not 0."""
-        return np.array([[float(self.vector[one])] for one in self.places()]).reshape(-1, 1)
+        return np.array([[float(self.vector[one])] for one in self.locate_changes()]).reshape(-1, 1)
 
     def along(self, kind: Kind, data: NDArray[Any]) -> NDArray[Any]:
         """Return the column of the change."""
@@ -117,7 +117,7 @@ class Direction(Change):
             raise InvalidArgument("change", VerbatimText(f"{len(self.vector)} numbers"), expected)
         # Only the columns that the change moves: a vector of many zeros costs what is left of
         # it.
-        at = self.places()
+        at = self.locate_changes()
         numbers = np.empty(len(at), dtype=object)
         numbers[:] = [self.vector[one] for one in at]
         where = np.arange(len(at))
@@ -155,7 +155,7 @@ class _Ball(Change):
         """The number of numbers that change."""
         return len(self.at)
 
-    def places(self) -> NDArray[np.intp]:
+    def locate_changes(self) -> NDArray[np.intp]:
         """Return which of the private numbers change."""
         return self.at if self.radius else self.at[:0]
 
@@ -242,7 +242,7 @@ class Box(Change):
         """Whether all corners are tried."""
         return self.size <= _MOST_CORNERS
 
-    def places(self) -> NDArray[np.intp]:
+    def locate_changes(self) -> NDArray[np.intp]:
         """Return which of the private numbers change."""
         return self._ball.at[np.flatnonzero([one != 0 for one in self.radii])]
 

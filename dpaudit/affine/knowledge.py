@@ -122,7 +122,7 @@ class AdaptiveView(View):
 
     @cached_property
     def _changed(self) -> Ids:
-        return self.program.leaves("data")[self.change.places()]
+        return self.program.leaves("data")[self.change.locate_changes()]
 
     @cached_property
     def _not_formed(self) -> Ids:

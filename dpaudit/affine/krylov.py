@@ -66,7 +66,7 @@ def enclose_mu(program: AffineProgram, seen: Ids, change: Change) -> Bracket:
         Some equation has neither normals of its own nor a pivot, numbers are too small or too large
         for doubles, or the ends are more than 1e-6 of mu apart.
     """
-    changed = program.leaves("data")[change.places()]
+    changed = program.leaves("data")[change.locate_changes()]
     with np.errstate(over="ignore", invalid="ignore"):  # which no bound survives
         clamped = clamp_view(program, seen, changed)
         if clamped is None:

@@ -176,7 +176,7 @@ class Network:
         )
         return ViewPair(here, there)
 
-    def places(self, view: View) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def locate_view(self, view: View) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return which of the sent numbers a view has as rows, and which normals as columns."""
         sent = self.sent.ravel()
         order = np.argsort(sent, kind="stable")

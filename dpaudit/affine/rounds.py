@@ -78,7 +78,7 @@ class Rounds(Change):
         rounds = f"in one of {given.steps} rounds" if most == 1 else f"in at most {most} rounds"
         return f"by at most {given.radius:g} (l2) {rounds}"
 
-    def places(self) -> NDArray[np.intp]:
+    def locate_changes(self) -> NDArray[np.intp]:
         """Return which of the private numbers change."""
         none = np.zeros(0, dtype=np.intp)
         return np.concatenate([none, *self.at.values()]) if self.radius else none

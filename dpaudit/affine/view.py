@@ -133,7 +133,7 @@ class View:
     @cached_property
     def knows_the_change(self) -> bool:
         """Whether some of what changes is seen by itself."""
-        data = self.program.leaves("data")[self.change.places()]
+        data = self.program.leaves("data")[self.change.locate_changes()]
         return bool(np.isin(data, self.ids).any())
 
     @cached_property
@@ -181,12 +181,12 @@ class View:
 
     def _is_drowned(self) -> bool:
         """Return whether all that changes is used once, beside a normal that is used once."""
-        data = self.program.leaves("data")[self.change.places()]
+        data = self.program.leaves("data")[self.change.locate_changes()]
         return self.program.are_hidden_by_noise(data, self.columns, self.rows)
 
     def _stands_exactly(self) -> bool:
         """Return whether it is proved that nothing changes: no data are used, or in rationals."""
-        changed = self.program.leaves("data")[self.change.places()]
+        changed = self.program.leaves("data")[self.change.locate_changes()]
         if not self.program.reached(self.rows)[changed].any():
             return True
         if len(self.rows) * (len(self.columns) + self.change.size) > MOST_EXACT:

@@ -76,7 +76,7 @@ class Watching:
         """Return the views of ``trials`` runs, one row each."""
         normals = rng.standard_normal((trials, *self.shape))
         sent = self.run(dataset, normals).reshape(trials, -1)
-        rows, columns = self.network.places(self.view)
+        rows, columns = self.network.locate_view(self.view)
         drawn = self.network.program.leaves("noise")
         known = np.setdiff1d(np.arange(len(drawn)), columns)
         slopes = self.network.program.coefficients(DOUBLES, self.view.rows, drawn[known])

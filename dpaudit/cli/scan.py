@@ -140,12 +140,12 @@ def scan(
         "memory": (4096 if memory is None else memory) * _MIB,
     }
     asked = {"env": env, "subjects": subject or (), "seed": seed, "workers": workers}
-    places = Places(out=out, gallery=publish, disclosure=disclosure)
+    places = Destinations(out=out, gallery=publish, disclosure=disclosure)
     return run(PACKAGES.get(name), budget, asked, places, formats=asked_formats, quiet=quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Places:
+class Destinations:
     """The destinations of a scan: the report, the gallery, and drafts of issues."""
 
     out: str | None
@@ -188,7 +188,7 @@ def run(
     package: Package,
     budget: dict[str, Any],
     asked: dict[str, Any],
-    places: Places,
+    places: Destinations,
     *,
     formats: Formats,
     quiet: bool,

@@ -157,7 +157,7 @@ def _make_example_graphs(frame: Frame) -> list[list[bool]]:
 def _all_or_none(frame: Frame) -> Callable[[Sequence[Unit], int], list[Unit]]:
     """Return a function that tells which units leave the node alone, or join it to all."""
 
-    def beside(units: Sequence[Unit], place: int) -> list[Unit]:
+    def list_extremes(units: Sequence[Unit], place: int) -> list[Unit]:
         said, back = [record for (record,) in units], _get_reverse_offset(frame)
         alone: list[bool] = [record[back + place] for record in said]
         if frame.is_directed:
@@ -169,7 +169,7 @@ def _all_or_none(frame: Frame) -> Callable[[Sequence[Unit], int], list[Unit]]:
         found: list[Record] = [tuple(alone), tuple(joined)]
         return [(record,) for record in found]
 
-    return beside
+    return list_extremes
 
 
 def _make_graph_start(

@@ -114,12 +114,12 @@ class LikelihoodRanking:
         n, m = self.outcome.trials, self.outcome.other_trials
         nats = self.nats * (1 - _ROUNDING)
 
-        def beside(tried: Counts) -> _Extreme:
+        def reject_outcomes(tried: Counts) -> _Extreme:
             return lambda hits: np.asarray(
                 distance(hits / n, tried / m, n, m, self.rank, self.delta) >= nats
             )
 
-        return _find_extreme_region(beside, self.outcome, others)
+        return _find_extreme_region(reject_outcomes, self.outcome, others)
 
 
 @dataclass(frozen=True)
@@ -156,12 +156,12 @@ class IntervalRanking:
         n, m = self.outcome.trials, self.outcome.other_trials
         half = self.alpha / 2
 
-        def beside(tried: Counts) -> _Extreme:
+        def reject_outcomes(tried: Counts) -> _Extreme:
             upper = betainccinv(tried + 1.0, np.maximum(m - tried, 1.0), half)
             p = compute_allowed_boundary(np.where(tried < m, upper, 1.0), self.rank, self.delta)
             return lambda hits: np.asarray(_upper_tail(hits, n, p) <= half * (1 + _ROUNDING))
 
-        return _find_extreme_region(beside, self.outcome, others)
+        return _find_extreme_region(reject_outcomes, self.outcome, others)
 
 
 def interval_bound(outcome: HitCounts, delta: float, alpha: float) -> float:
@@ -201,12 +201,12 @@ def _upper_tail(hits: Counts, n: int, p: Array) -> Array:
 
 
 def _find_extreme_region(
-    beside: Callable[[Counts], _Extreme], outcome: HitCounts, others: Counts
+    reject_outcomes: Callable[[Counts], _Extreme], outcome: HitCounts, others: Counts
 ) -> Counts:
     """Return the fewest extreme hits beside each number of other hits, the observed among them."""
     every = -(-len(others) // _TRIED)
     tried = others[::every]
-    extreme = beside(tried)
+    extreme = reject_outcomes(tried)
     # -1 hits are never extreme and one more than the trials always are: the search relies on it.
     low, high = np.full(len(tried), -1), np.full(len(tried), outcome.trials + 1)
     while (high - low > 1).any():

@@ -24,7 +24,7 @@ import numpy as np
 
 from dpaudit.errors import DpauditError, shorten_path, what_happened
 from dpaudit.execution.failures import CannotTravel
-from dpaudit.execution.looks import cells_of, names_of
+from dpaudit.execution.fingerprints import cells_of, names_of
 from dpaudit.execution.scripts import ScriptSource, load_from_source, source_of, survey_of
 from dpaudit.execution.written import is_worked_out
 

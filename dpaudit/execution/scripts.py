@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from dpaudit._references import up_to_dpaudit
 from dpaudit.errors import what_happened
 from dpaudit.execution.failures import CodeFailed
-from dpaudit.execution.looks import close_look, find_names_of_code
+from dpaudit.execution.fingerprints import close_look, find_names_of_code
 
 MAIN = "__mp_main__"  # as multiprocessing names a script that another process runs again
 _SCRIPTS = ("__main__", MAIN)

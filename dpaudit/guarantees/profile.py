@@ -68,7 +68,7 @@ class PrivacyProfile(Guarantee):
         >>> curve.delta(1.0), curve.delta(2.0), round(curve.delta(0.75), 6)
         (1e-05, 1e-05, 0.005626)
         """
-        claimed = _Points.of(points)
+        claimed = _CurveKnots.of(points)
         return cls(claimed, f"a curve through {len(claimed.points)} points")
 
     @classmethod
@@ -108,7 +108,7 @@ class PrivacyProfile(Guarantee):
     @property
     def points(self) -> tuple[tuple[float, float], ...]:
         """The (epsilon, delta) that were claimed, if it is a curve through points."""
-        return self.function.points if isinstance(self.function, _Points) else ()
+        return self.function.points if isinstance(self.function, _CurveKnots) else ()
 
     @cached_property
     def _known(self) -> dict[float, float]:
@@ -170,13 +170,13 @@ class PrivacyProfile(Guarantee):
 
 
 @dataclass(frozen=True)
-class _Points:
+class _CurveKnots:
     """The profile that several (epsilon, delta) imply together."""
 
     points: tuple[tuple[float, float], ...]
 
     @classmethod
-    def of(cls, given: Iterable[Sequence[float]]) -> _Points:
+    def of(cls, given: Iterable[Sequence[float]]) -> _CurveKnots:
         try:
             pairs = sorted((float(epsilon), float(delta)) for epsilon, delta in given)
         except (TypeError, ValueError):

@@ -110,7 +110,7 @@ class Interval(NamedTuple):
             for e in self
         ]
         least = [ZERO] if n % 2 == 0 and self.low < 0 < self.high else []
-        return make_outward_interval(ends + least) if n else point(ONE)
+        return make_outward_interval(ends + least) if n else as_interval(ONE)
 
     def meet(self, other: Interval) -> Interval:
         return Interval(max(self.low, other.low), min(self.high, other.high))
@@ -127,11 +127,11 @@ def make_outward_interval(ends: list[Any]) -> Interval:
     return Interval(round_long_fraction(min(ends), False), round_long_fraction(max(ends), True))
 
 
-def point(x: Any) -> Interval:
+def as_interval(x: Any) -> Interval:
     return Interval(x, x)
 
 
-STILL = point(ZERO)
+STILL = as_interval(ZERO)
 SHARE = Interval(ZERO, ONE)
 REACH = Interval(-ONE, ONE)
 ANY = Interval(-INF, INF)
@@ -191,19 +191,23 @@ def apply_rule(op: str, xs: list[Interval], extra: Any) -> tuple[Interval | None
             low, high, closed = extra
             sure = low <= x.low and (x.high <= high if closed else x.high < high)
             never = x.high < low or (x.low > high if closed else x.low >= high)
-            return point(F(sure)) if sure or never else SHARE, [STILL if sure or never else ANY]
+            return as_interval(F(sure)) if sure or never else SHARE, [
+                STILL if sure or never else ANY
+            ]
         case "inverse" if x.low > 0 or x.high < 0:
-            return compute_interval_inverse(x), [compute_interval_inverse(x).power(2) * point(-ONE)]
+            return compute_interval_inverse(x), [
+                compute_interval_inverse(x).power(2) * as_interval(-ONE)
+            ]
         case "exp":
             return monotone("exp", x), [monotone("exp", x)]
         case "log" if x.low > 0:
             return monotone("log", x), [compute_interval_inverse(x)]
         case "sqrt" if x.low >= 0:
             return monotone("sqrt", x), [
-                compute_interval_inverse(monotone("sqrt", x) * point(F(2)))
+                compute_interval_inverse(monotone("sqrt", x) * as_interval(F(2)))
             ]
         case "sin" | "cos" | "arctan":
-            return REACH * point(F(8, 5) if op == "arctan" else ONE), [REACH]
+            return REACH * as_interval(F(8, 5) if op == "arctan" else ONE), [REACH]
         case "floor" | "rint":
             near = math.floor if op == "floor" else round
             return Interval(*(e if isinstance(e, float) else F(near(e)) for e in x)), [ANY]
@@ -215,10 +219,10 @@ def polynomial_rule(xs: list[Interval], terms: Any) -> tuple[Interval, list[Inte
     ends, slopes = STILL, [STILL] * len(xs)
     for factor, powers in terms:
         parts = {k: xs[k].power(n) for k, n in powers}
-        ends += math.prod(parts.values(), start=point(factor))
+        ends += math.prod(parts.values(), start=as_interval(factor))
         for k, n in powers:
             rest = [one for other, one in parts.items() if other != k]
-            slopes[k] += math.prod(rest, start=xs[k].power(n - 1) * point(factor * n))
+            slopes[k] += math.prod(rest, start=xs[k].power(n - 1) * as_interval(factor * n))
     return ends, slopes
 
 
@@ -235,7 +239,7 @@ def order_rule(xs: list[Interval], by: F, counts: Any) -> tuple[Interval, list[I
     most = [Interval(ZERO, min(ONE, count * max(share, 1 - share))) for count in counts]
     slopes = [steep if x.high >= near[0].low and x.low <= near[1].high else STILL
               for x, steep in zip(xs, most, strict=True)]  # fmt: skip
-    return near[0] * point(1 - share) + near[1] * point(share), slopes
+    return near[0] * as_interval(1 - share) + near[1] * as_interval(share), slopes
 
 
 def ranked(values: list[Any], counts: Any, place: int) -> Any:
@@ -347,7 +351,9 @@ class CheckerReading:
         return self.known[key]
 
     def number(self, value: F) -> CheckerEntry:
-        return self.new("number", (), value, point(value), STILL, whole=value.denominator == 1)
+        return self.new(
+            "number", (), value, as_interval(value), STILL, whole=value.denominator == 1
+        )
 
     def call(self, op: str, args: Any, extra: Any = None, **more: Any) -> CheckerEntry:
         """Return a function of others; what may be no number moves nobody knows how far."""
@@ -495,7 +501,7 @@ class CheckerReading:
 
     def weight(self, sample: Any) -> CheckerEntry:
         """Return 1 where the record that is added takes part, and 0 elsewhere."""
-        move, samples = point(ONE) if sample is None else SHARE, frozenset([sample])
+        move, samples = as_interval(ONE) if sample is None else SHARE, frozenset([sample])
         return self.new("weight", (), sample, SHARE, move, whole=True, samples=samples)
 
     def rows(self, given: Any, own: CheckerEntry, other: CheckerEntry) -> CheckerEntry:
@@ -650,7 +656,7 @@ class CheckerReading:
         def jet(one: CheckerEntry) -> Any:
             v = (one.key, side if one.moves else 2)
             if v in box:
-                return box[v], {v: point(ONE)}
+                return box[v], {v: as_interval(ONE)}
             if one.op == "weight":
                 is_in = one.extra is None or len(samples) == 1
                 return Interval(F(side) if is_in else ZERO, F(side)), {}
@@ -694,8 +700,10 @@ class CheckerReading:
             ends, slopes = self.apart(entry, box, sign)
             wide = [v for v, x in box.items() if x.low < x.high]
             steep = [v for v in wide if slopes[v].low >= 0 or slopes[v].high <= 0]
-            box |= {v: point(box[v].high if slopes[v].low >= 0 else box[v].low) for v in steep}
-        middle = {v: point((x.low + x.high) / 2) for v, x in box.items()}
+            box |= {
+                v: as_interval(box[v].high if slopes[v].low >= 0 else box[v].low) for v in steep
+            }
+        middle = {v: as_interval((x.low + x.high) / 2) for v, x in box.items()}
         inner = self.apart(entry, middle, sign)[0] if wide else ends
         reach = total(
             multiply_extended(slopes[v].size, (x.high - x.low) / 2) for v, x in box.items()
@@ -768,12 +776,12 @@ def compute_normal_cdf(x: F) -> Interval:
     pi = F("3.14159265358979323846264338327950288419716939937510582097494")
     roots = monotone("sqrt", Interval(2 * pi, 2 * pi + F(1, 10**58)))
     half = (
-        monotone("exp", point(-t * t / 2))
+        monotone("exp", as_interval(-t * t / 2))
         * compute_interval_inverse(roots)
         * Interval(grown, grown + F(1, 2**250))
     )
-    found = (point(F(1, 2)) + half * point(F(1 if x > 0 else -1))).meet(SHARE)
-    return found if t == abs(x) else found.join(point(F(x > 0)))
+    found = (as_interval(F(1, 2)) + half * as_interval(F(1 if x > 0 else -1))).meet(SHARE)
+    return found if t == abs(x) else found.join(as_interval(F(x > 0)))
 
 
 def delta_of_mu(epsilon: F, square: F) -> Any:

@@ -189,7 +189,7 @@ def audit_part(
             "part", VerbatimText("one whose value was not seen"), "one with a movement"
         )
     result = audit(
-        _Alone(primitive),
+        _PrimitiveMechanism(primitive),
         np.array([0.0]),
         np.array([part.moved]),
         epsilon=epsilon,
@@ -210,7 +210,7 @@ def audit_part(
 
 
 @dataclass(frozen=True)
-class _Alone:
+class _PrimitiveMechanism:
     """A primitive as a mechanism of one record, its value."""
 
     primitive: Callable[[float, np.random.Generator], float]

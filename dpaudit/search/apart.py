@@ -168,7 +168,7 @@ class HuntApart:
     def result(self) -> Search:
         """Return the findings: from made pairs, and from others near the best."""
         known, most = set[UnitPair](), int(_MADE * self.shows.most)
-        for place in self._places():
+        for place in self._generate_pairs():
             if self.shows.runs >= most:
                 break
             if place not in known:
@@ -189,11 +189,11 @@ class HuntApart:
         is_nobodys = self.space.is_nobodys(place)
         return PairCandidate(place, shown.kind, shown.size, shown.moved, is_nobodys=is_nobodys)
 
-    def _places(self) -> Iterator[UnitPair]:
+    def _generate_pairs(self) -> Iterator[UnitPair]:
         return (
             _generate_distant_pairs(self.space, self.rng)
             if self.made is None
-            else self.made.places()
+            else self.made.generate_pairs()
         )
 
     def _look(self, place: UnitPair) -> SeenApart | None:
@@ -303,11 +303,11 @@ class _NumberPairs:
     def __init__(self, space: PairSpace, within: Range, rng: Generator) -> None:
         self.space, self.within, self.rng = space, within, rng
 
-    def places(self) -> Iterator[UnitPair]:
+    def generate_pairs(self) -> Iterator[UnitPair]:
         """Yield pairs: for every size, point and way, all distances."""
         for count in dict.fromkeys((max(1, self.space.sizes[0]), self.space.sizes[1])):
             targets = self.targets(count)
-            for point in self._points(count):
+            for point in self._generate_points(count):
                 for way in self._ways(count, point):
                     for target in targets:
                         for half in (True, False):
@@ -315,7 +315,7 @@ class _NumberPairs:
 
     def varied(self, place: UnitPair) -> UnitPair | None:
         """Return a pair about as far apart, elsewhere or in another way."""
-        one, other = (self._point(units[0]) for units in (place.units, place.neighbour))
+        one, other = (self._flatten_unit(units[0]) for units in (place.units, place.neighbour))
         count, target = len(place.units[0]), self._distance(place)
         point = self._random(count) if self.rng.random() < 0.5 else one
         way = tuple(there - here for here, there in zip(one, other, strict=True))
@@ -340,14 +340,14 @@ class _NumberPairs:
         low = tuple(float(one.low) for one in columns) * count
         return low, tuple(float(one.high) for one in columns) * count
 
-    def _points(self, count: int) -> Iterator[Point]:
+    def _generate_points(self, count: int) -> Iterator[Point]:
         """Yield points: the middle, those that were given, ends, special values, random ones."""
         low, high = self._ends(count)
         # Each is halved first, as the sum of two ends may overflow.
         yield tuple(a / 2 + b / 2 for a, b in zip(low, high, strict=True))
         for start in self.space.starts:
             if len(start[0]) == count:
-                yield self._point(start[0])
+                yield self._flatten_unit(start[0])
         yield from (low, high)
         specials = list(zip(*(one[:_ANCHORS] for one in self.space.special), strict=False))
         yield from (tuple(map(float, cells)) * count for cells in specials[2:])
@@ -409,7 +409,7 @@ class _NumberPairs:
         rows = (cells[n : n + width] for n in range(0, len(cells), width))
         return tuple(self.space.record(row) for row in rows)
 
-    def _point(self, unit: Unit) -> Point:
+    def _flatten_unit(self, unit: Unit) -> Point:
         return tuple(float(cell) for record in unit for cell in record)
 
     def _distance(self, place: UnitPair) -> float:

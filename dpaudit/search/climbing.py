@@ -60,7 +60,7 @@ def _generate_climbing_steps(
     """Yield pairs near one: other sizes, groups, one unit at a time, another neighbour."""
     yield from _generate_resized_pairs(space, at)
     yield from _generate_group_pairs(at, some, rng)
-    special = [*space.beside(at.units, at.place), *some[:_TRIED]]
+    special = [*space.suggest_units(at.units, at.place), *some[:_TRIED]]
     for new in space.replacements(
         at.units[at.place], [*special, *_generate_near_units(space, at.new)]
     ):

@@ -169,7 +169,7 @@ def _of_graph(space: PairSpace, start: Start) -> Iterator[Edit]:
     """Yield edits of a graph: an edge is added or removed, or a node has all edges or none."""
     words = ("a node left without edges", "a node joined to all others")
     for place in start.order:
-        if made := space.beside(start.units, place):
+        if made := space.suggest_units(start.units, place):
             for word, unit in zip(words, made, strict=True):
                 yield Edit(word, UnitPair(start.units, place, unit))
             continue

@@ -235,7 +235,7 @@ def generate_pair_places(
             opposite = (
                 [_make_opposite_unit(space, dataset[place])] if len(space.special) > 1 else []
             )
-            others = [*space.beside(dataset, place), *opposite, *some]
+            others = [*space.suggest_units(dataset, place), *opposite, *some]
             for new in space.replacements(dataset[place], others):
                 key = (place, value_key(new))
                 if key not in seen:

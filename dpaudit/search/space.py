@@ -152,7 +152,7 @@ class PairSpace:
             if value_key(made) != value_key(unit):
                 yield made
 
-    def beside(self, dataset: Sequence[Unit], place: int) -> Sequence[Unit]:
+    def suggest_units(self, dataset: Sequence[Unit], place: int) -> Sequence[Unit]:
         """Return units that are worth a try in a place because of what stands in the others."""
         made = self.layout.beside
         return () if made is None else made(dataset, place)

@@ -153,7 +153,7 @@ class TracedLaw(Wraps):
         """Return the noisy values of calls of the function as it is, shape ``(trials, k)``."""
         outcomes = draw_plain_outputs(self.calling, dataset, trials, rng)
 
-        def alone() -> Array:
+        def draw_one_by_one() -> Array:
             rows = [self._read(dataset, outcome) for outcome in outcomes]
             for row in rows:
                 self._require_told_again(row, [dataset], rng)
@@ -162,7 +162,7 @@ class TracedLaw(Wraps):
         def read(many: Together, part: slice) -> Array:
             return many.read(dataset, outcomes[part], rng)
 
-        return self._at_once(read, alone, trials, rng, dataset)
+        return self._at_once(read, draw_one_by_one, trials, rng, dataset)
 
     def _read(self, dataset: Any, outcome: RunOutput) -> Array:
         """Return the noisy values of an output; a run that is given them returns it again."""
@@ -243,14 +243,16 @@ class TracedLaw(Wraps):
     ) -> TiltedSample:
         """Return outputs drawn tilted in lock-step, with their losses and weights."""
 
-        def alone() -> Array:
+        def draw_one_by_one() -> Array:
             rows = [self._draw_tilted_values(pair, tilt, rng) for _ in range(trials)]
             return np.stack([np.concatenate([value, sums]) for value, *sums in rows])
 
         def draw_tilted_part(many: Together, part: slice) -> Array:
             return self._draw_tilted_together(many, pair, tilt, part.stop - part.start, rng)
 
-        found = self._at_once(draw_tilted_part, alone, trials, rng, pair.dataset, pair.neighbour)
+        found = self._at_once(
+            draw_tilted_part, draw_one_by_one, trials, rng, pair.dataset, pair.neighbour
+        )
         return TiltedSample(found[:, :-2].copy(), found[:, -2].copy(), found[:, -1].copy(), tilt)
 
     def _draw_tilted_together(
@@ -340,7 +342,7 @@ class TracedLaw(Wraps):
     def _at_once(
         self,
         together: Callable[[Together, slice], Array],
-        alone: Callable[[], Array],
+        draw_one_by_one: Callable[[], Array],
         runs: int,
         rng: Generator | None,
         *data: Any,
@@ -361,7 +363,7 @@ class TracedLaw(Wraps):
                         # generator gives each run alone what it would have had, so that a seed
                         # names one result.
                         bits.state = before
-            return alone()
+            return draw_one_by_one()
 
     @cached_property
     def _together(self) -> Together | None:

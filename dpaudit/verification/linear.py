@@ -143,7 +143,7 @@ class ProgramReading:
         expected = "of, and one of times, over, matrix or nothing"
         if not isinstance(term, dict) or not {"of"} <= term.keys() <= _TERM or len(term) > 2:
             raise self._make_instance_error("blocks", term, expected)
-        of = self.places("blocks", term["of"], self.size)
+        of = self.read_indices("blocks", term["of"], self.size)
         if "matrix" in term:
             place = term["matrix"]
             if type(place) is not int or not 0 <= place < len(matrices):
@@ -172,8 +172,8 @@ class ProgramReading:
             raise self._make_instance_error(
                 "matrices", [rows, columns], "numbers of rows and columns"
             )
-        at_row = self.places("matrices", content["at_row"], rows, least=0)
-        at_column = self.places("matrices", content["at_column"], columns, least=0)
+        at_row = self.read_indices("matrices", content["at_row"], rows, least=0)
+        at_column = self.read_indices("matrices", content["at_column"], columns, least=0)
         numbers = self._numbers(content["numbers"], len(at_row))
         if len(at_column) != len(at_row):
             raise self._make_instance_error(
@@ -186,7 +186,7 @@ class ProgramReading:
             found.setdefault(row, []).append((column, number))
         return _Matrix(rows, columns, found)
 
-    def places(self, name: str, value: Any, below: int, least: int = NOTHING) -> list[int]:
+    def read_indices(self, name: str, value: Any, below: int, least: int = NOTHING) -> list[int]:
         """Return a list of places below a number."""
         fine = isinstance(value, list) and len(value) <= _MOST
         if not fine or not all(type(one) is int and least <= one < below for one in value):

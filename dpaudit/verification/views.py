@@ -219,7 +219,7 @@ class Checking:
         for one in self._objects("changes"):
             change = self._change(one)
             self.changes[change.name] = change
-        self.output = self.reading.places(
+        self.output = self.reading.read_indices(
             "output", document.instance.get("output"), self.reading.size
         )
         asked = {one for at in self.observers.values() for one in at} | set(self.output)
@@ -254,7 +254,7 @@ class Checking:
         found = dict[str, list[int]]()
         for one in self._objects("observers"):
             name = self._name("observers", one.get("name"), found)
-            found[name] = self.reading.places("observers", one.get("at"), self.reading.size)
+            found[name] = self.reading.read_indices("observers", one.get("at"), self.reading.size)
             if len(found[name]) > _MOST_ROWS:
                 shown = VerbatimText(f"{len(found[name])} numbers")
                 raise self.document.refused("instance.observers", shown, f"at most {_MOST_ROWS}")
@@ -289,7 +289,9 @@ class Checking:
             raise self.document.refused(
                 "instance.changes", VerbatimText(shorten_repr(kind)), " or ".join(_KINDS)
             )
-        at = self.reading.places("changes", one.get("at"), len(self.reading.privates), least=0)
+        at = self.reading.read_indices(
+            "changes", one.get("at"), len(self.reading.privates), least=0
+        )
         by = one.get("by")
         numbers = [self.reading.number(each) for each in by] if isinstance(by, list) else []
         balls = kind in ("l1", "l2")

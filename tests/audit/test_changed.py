@@ -12,8 +12,8 @@ import pytest
 import dpaudit
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import importable
-from dpaudit.execution.looks import compute_look_fingerprint
-from dpaudit.mechanisms.foreign.changed_modules import changes, looks, owner_of
+from dpaudit.execution.fingerprints import compute_look_fingerprint
+from dpaudit.mechanisms.foreign.changed_modules import changes, compute_fingerprints, owner_of
 from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
 from dpaudit.mechanisms.foreign.observed import as_mechanism
 
@@ -84,7 +84,7 @@ def test_a_function_that_is_made_here_takes_the_change_along(scale, verdict):
 def test_the_owner_is_what_is_imported():
     owners = [owner_of(as_mechanism(make())) for make in MECHANISMS.values()]
     assert owners == [changing.noisy_sum, changing.Sum, changing.Sum, changing.noisy_sum]
-    assert looks(lambda: changing.SCALE) == {}
+    assert compute_fingerprints(lambda: changing.SCALE) == {}
 
 
 def test_only_what_all_fresh_imports_agree_on_was_changed():

@@ -43,7 +43,7 @@ class Machine:
     def looks(self, budget, probed=None, trials=10_000):
         found = []
         pace = (self.pace if probed is None else probed) / 8
-        for look in LookClock(budget, trials, pace, 0.0, lambda: self.seconds).looks():
+        for look in LookClock(budget, trials, pace, 0.0, lambda: self.seconds).plan_looks():
             self.seconds += self.start + look.trials * self.pace
             found.append(look)
         return found

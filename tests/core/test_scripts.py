@@ -10,7 +10,7 @@ import pytest
 
 from dpaudit.execution import scripts
 from dpaudit.execution.failures import CodeFailed
-from dpaudit.execution.looks import close_look
+from dpaudit.execution.fingerprints import close_look
 from dpaudit.execution.scripts import MAIN, ScriptSource, Survey
 
 

@@ -10,7 +10,7 @@ import pytest
 from dpaudit.auditing.sampling import probe
 from dpaudit.execution import failures
 from dpaudit.execution.failures import format_exit_status, gone, is_answer
-from dpaudit.execution.looks import (
+from dpaudit.execution.fingerprints import (
     cells_of,
     close_look,
     codes_of,

@@ -30,7 +30,7 @@ CASES = [
     ("inside", 1, (*BIN, False), lambda x: 0 <= x < 1),
     ("inside", 1, (-math.inf, Fraction(1), False), lambda x: x < 1),
     ("inside", 1, (Fraction(1), Fraction(1), True), lambda x: x == 1),
-    ("others", 1, checker.point(Fraction(3)), lambda x: 3 * x),
+    ("others", 1, checker.as_interval(Fraction(3)), lambda x: 3 * x),
     *(("order", 3, (by, (1, 1, 1)), lambda *xs, by=by: np.quantile(xs, float(by)))
       for by in (Fraction(0), Fraction(1, 4), HALF, Fraction(1))),
     ("order", 2, MANY, lambda a, b: np.quantile([a, b, b, b, b], 0.25)),
@@ -49,7 +49,7 @@ def value_in(interval, rng):
 
 def moved(name, xs, apart, extra):
     """Return between which ends a function moves, by what a rule says."""
-    jets = [(x, {0: checker.point(far)}) for x, far in zip(xs, apart, strict=True)]
+    jets = [(x, {0: checker.as_interval(far)}) for x, far in zip(xs, apart, strict=True)]
     return checker.apply_to_jets(name, jets, extra)[1].get(0, checker.STILL)
 
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 import dpaudit.scan.environments as environments
-from dpaudit.cli.scan import Places
+from dpaudit.cli.scan import Destinations
 from dpaudit.errors import DataError, DpauditError
 from dpaudit.scan.environments import VersionEnvironment, build_environment
 from dpaudit.scan.scan import ScanBudget, scan_package
@@ -52,11 +52,11 @@ def test_an_environment_whose_python_is_gone_is_built_again(tmp_path, monkeypatc
 def test_what_a_person_stated_is_read_before_the_scan(tmp_path):
     (tmp_path / "toy.toml").write_text("embargo = 3\n")
     with pytest.raises(DataError, match="embargo"):
-        Places(out=None, gallery=str(tmp_path), disclosure="disclosure").prepare("toy")
+        Destinations(out=None, gallery=str(tmp_path), disclosure="disclosure").prepare("toy")
 
 
 def test_a_folder_of_drafts_that_is_a_file_is_said_before_the_scan(tmp_path):
     (tmp_path / "drafts").write_text("")
-    places = Places(out=str(tmp_path), gallery=None, disclosure=str(tmp_path / "drafts"))
+    places = Destinations(out=str(tmp_path), gallery=None, disclosure=str(tmp_path / "drafts"))
     with pytest.raises(DataError, match="drafts"):
         places.prepare("toy")

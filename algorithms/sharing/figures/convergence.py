@@ -105,7 +105,7 @@ class Outcome:
         objectives = ", ".join(f"{trace.last_objective:.4f}" for trace in both)
         central, alone = (
             float(self.problem.test_loss(model)[0])
-            for model in (self.problem.central, self.problem.alone)
+            for model in (self.problem.central, self.problem.first_party_model)
         )
         return (
             f"{self.problem.title}: test log loss after the last epoch: {ends}; "
@@ -315,8 +315,12 @@ def _run_again(
 def _make_rival_panels(outcome: Outcome) -> tuple[Panel, Panel]:
     problem, both = outcome.problem, (outcome.rivals.admm, outcome.rivals.fdml)
     with one_thread():
-        objectives = [problem.objective(model) for model in (problem.central, problem.alone)]
-        losses = [problem.test_loss(model) for model in (problem.central, problem.alone)]
+        objectives = [
+            problem.objective(model) for model in (problem.central, problem.first_party_model)
+        ]
+        losses = [
+            problem.test_loss(model) for model in (problem.central, problem.first_party_model)
+        ]
     return (
         make_rival_panel(
             f"(a) training, {problem.title}",

@@ -147,7 +147,7 @@ class FigureProblem:
         return fit_centralised_logistic(self.train, self.risk)
 
     @cached_property
-    def alone(self) -> Array:
+    def first_party_model(self) -> Array:
         """The model trained on the first party's features, shape ``(1, d)``."""
         return fit_centralised_logistic(self.train, self.risk, slice(0, self.blocks[0]))
 

@@ -75,15 +75,15 @@ class NoiseTraces:
     traces: tuple[tuple[float, Trace], ...]
 
     @property
-    def alone(self) -> float:
+    def first_party_loss(self) -> float:
         """The test log loss of party 1 alone."""
-        return float(self.problem.test_loss(self.problem.alone)[0])
+        return float(self.problem.test_loss(self.problem.first_party_model)[0])
 
     def panel(self) -> Panel:
         """Return the test log losses by epoch."""
         runs = [(self.clean.label, self.clean.test_loss)]
         runs += [(trace.label, trace.test_loss) for _, trace in self.traces]
-        models = (self.problem.central, self.problem.alone)
+        models = (self.problem.central, self.problem.first_party_model)
         baselines = [self.problem.test_loss(model) for model in models]
         return make_rival_panel(self.problem.title, "test log loss", runs, baselines, log_y=True)
 
@@ -97,8 +97,8 @@ class NoiseTraces:
         words = f"{after:.4f} ({after / before - 1:+.1%})"
         return {
             "moderate noise": SettingFinding(
-                held=settled and after < self.alone,
-                number=after / self.alone,
+                held=settled and after < self.first_party_loss,
+                number=after / self.first_party_loss,
                 measure="test log loss, over that of party 1 alone",
                 evidence=words,
             ),
@@ -135,14 +135,14 @@ class NoiseTraces:
                 evidence=f"{self.problem.title}: test log loss by noise level, mean over the last "
                 f"fifth of the epochs (change from the fifth before, settled within "
                 f"{_SETTLED:.0%}): {words}; without noise {self.clean.last_test_loss:.4f}, party 1 "
-                f"alone {self.alone:.4f}",
+                f"alone {self.first_party_loss:.4f}",
             ),
             "too much noise": replace(
                 ruined,
                 evidence=f"{self.problem.title}: noise {most} ends at {ruined.evidence}; a model "
                 f"of 0 has {math.log(2):.4f}",
             ),
-            "more features": self._against("party 1 alone", self.alone, _BOOSTED),
+            "more features": self._against("party 1 alone", self.first_party_loss, _BOOSTED),
         }
 
     def against_central(self) -> SettingFinding:

@@ -44,7 +44,7 @@ def bound_repeating_event(
     MechanismError
         Processes return different outputs.
     """
-    seen = drawer.alone(project_outputs, _PROCESSES, _CALLS, "repeated outputs")
+    seen = drawer.draw_separately(project_outputs, _PROCESSES, _CALLS, "repeated outputs")
     if any(len(np.unique(side)) > 1 for side in seen.scores):
         raise not_its_rng(drawer.mechanism)
     against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, alpha)

@@ -133,7 +133,7 @@ class LookClock:
         """Take note of what a probe saw."""
         self.pace, self.slow = max(pace, 1e-9), slow
 
-    def looks(self) -> Iterator[Look]:
+    def plan_looks(self) -> Iterator[Look]:
         """Yield the looks; what a look took is seen when the next one is asked for."""
         look = self.first
         before = Look(0, 0.0), 0.0

@@ -105,7 +105,7 @@ def check_sameness(
     """
     grid = grid_of(drawer)
     # The answers of the grid are used again where others have drawn them already.
-    found = _make_answers(drawer, known or drawer.alone(None, *grid, "what varies"))
+    found = _make_answers(drawer, known or drawer.draw_separately(None, *grid, "what varies"))
     kept, same = _find_unvarying_columns(found, counted, by_score=by_score)
     columns = columns_of(drawer.mechanism, found.rows[0].shape[1])
     if kept:
@@ -135,8 +135,8 @@ def remove_constant_parts(
     every answer, where the code reaches what nobody sees: what is left may refute the claim; where
     it does not, the check says why nothing is said. What is slow is drawn by an executor.
     """
-    looks = _Looks(seed, count, executor)
-    case = _without_marks(_without_drifts(case, looks), looks)
+    setup = _DrawSetup(seed, count, executor)
+    case = _without_marks(_without_drifts(case, setup), setup)
     mechanism = case.mechanism
     # Only a worker can be looked at from outside; and without a layout no part has a name.
     if not isinstance(mechanism, Isolated) or mechanism.layout is None:
@@ -152,10 +152,10 @@ def remove_constant_parts(
     check = _make_sameness_check(
         _get_column_paths(mechanism.layout.columns, steady), causes, "the first calls"
     )
-    return _remove_columns(case, steady, "the same in every answer", looks), check
+    return _remove_columns(case, steady, "the same in every answer", setup), check
 
 
-class _Looks(NamedTuple):
+class _DrawSetup(NamedTuple):
     """With which seed outputs are looked at, how many of each dataset, and who draws slow ones."""
 
     seed: int
@@ -163,46 +163,48 @@ class _Looks(NamedTuple):
     executor: Executor | None
 
 
-def _without_drifts(case: PrivacyCase, looks: _Looks) -> PrivacyCase:
+def _without_drifts(case: PrivacyCase, setup: _DrawSetup) -> PrivacyCase:
     layout: Layout | None = getattr(case.mechanism, "layout", None)
     drifts = [n for n, one in enumerate(layout.columns) if one.drifts] if layout else []
     if layout is None or not drifts or not _others_stay(layout, drifts):
         return case
-    return _remove_columns(case, drifts, "as time stamps and counters do, it only grew", looks)
+    return _remove_columns(case, drifts, "as time stamps and counters do, it only grew", setup)
 
 
-def _without_marks(case: PrivacyCase, looks: _Looks) -> PrivacyCase:
+def _without_marks(case: PrivacyCase, setup: _DrawSetup) -> PrivacyCase:
     """Return a case without what tells processes apart, and no datasets."""
     mechanism = case.mechanism
     if not isinstance(mechanism, Isolated) or mechanism.layout is None or mechanism.one_a_process:
         return case
     each = _MARKED // len(Side)
     # A slow mechanism gets no look that takes so many outputs.
-    if looks.each < each:  # it is slow
+    if setup.each < each:  # it is slow
         return case
     datasets = [case.pair.on(side) for side in Side]
-    rngs = [default_rng(stream(looks.seed, "marks", str(n))) for n in range(len(datasets))]
+    rngs = [default_rng(stream(setup.seed, "marks", str(n))) for n in range(len(datasets))]
     marks = get_current_ledger().fact(
         "marks of processes",
         lambda: mechanism.find_process_marks(datasets, each, rngs),
-        (mechanism, datasets, looks.seed, each),
+        (mechanism, datasets, setup.seed, each),
     )
     known = {one.path for one in mechanism.layout.columns}
     rest = {*known, *getattr(mechanism.layout, "usual", ())} - {*marks, *REST}
     if not marks or not rest & known:
         return case
-    return _leaving_out(case, marks, "it is one in each process, whatever the data", looks)
+    return _leaving_out(case, marks, "it is one in each process, whatever the data", setup)
 
 
 def _remove_columns(
-    case: PrivacyCase, columns: Sequence[int], why: str, looks: _Looks
+    case: PrivacyCase, columns: Sequence[int], why: str, setup: _DrawSetup
 ) -> PrivacyCase:
     mechanism: Any = case.mechanism
     every = [mechanism.layout.columns[n].path for n in columns]
-    return _leaving_out(case, every, why, looks)
+    return _leaving_out(case, every, why, setup)
 
 
-def _leaving_out(case: PrivacyCase, every: Sequence[str], why: str, looks: _Looks) -> PrivacyCase:
+def _leaving_out(
+    case: PrivacyCase, every: Sequence[str], why: str, setup: _DrawSetup
+) -> PrivacyCase:
     """Return a case without parts, by their paths; those of some outputs alone stay unnamed."""
     mechanism: Any = case.mechanism
     columns = mechanism.layout.columns
@@ -212,7 +214,7 @@ def _leaving_out(case: PrivacyCase, every: Sequence[str], why: str, looks: _Look
         for one in every
         for name in ([one] if one not in number else _get_column_paths(columns, [number[one]]))
     ]
-    other = output_parts.remove_output_parts(case, every, *looks)
+    other = output_parts.remove_output_parts(case, every, *setup)
     shown = ", ".join(list(dict.fromkeys(paths))[:5])
     note = f"Left out: {shown} ({why}); ignore= leaves out what is no noise."
     return replace(other, notes=(*other.notes, note))

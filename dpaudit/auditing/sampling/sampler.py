@@ -268,7 +268,7 @@ class Drawer:
             sides[unit.which].append(count)
         return sides, _merge_unit_results(hands, [kept for _, kept in found])
 
-    def alone(self, score: Any, processes: int, calls: int, purpose: str) -> Certifying:
+    def draw_separately(self, score: Any, processes: int, calls: int, purpose: str) -> Certifying:
         """Return the score of outputs that are drawn one a call, so many calls a process.
 
         Without a score, the outputs themselves.
@@ -286,10 +286,10 @@ class Drawer:
             hands, [(one, number(one)) for one in self._dealt(whole, hands, stage)]
         )
 
-    def alone_beside(
+    def draw_scores_and_outputs(
         self, score: Any, processes: int, calls: int, purpose: str, wanted: ProcessGrid
     ) -> tuple[Certifying, Certifying]:
-        """Return the result of `alone`, and the outputs of a few of the same calls.
+        """Return the result of `draw_separately`, and the outputs of a few of the same calls.
 
         Of so many calls of each of so many processes, the first ones.
         """

@@ -153,7 +153,7 @@ class Schedule:
             return iter([group_sequential.Look(*one) for one in self.settings.looks or ()])
         if not self.clock.pace:
             self.first_trials(find_pace(drawer))
-        return self.clock.looks()
+        return self.clock.plan_looks()
 
     def _most(self, drawer: Drawer) -> int | None:
         """Return the most trials a call, None if neither somebody nor the pace says it."""

@@ -66,7 +66,7 @@ class Refuting(Protocol):
         ...
 
 
-class Alone(NamedTuple):
+class SeparateOutputs(NamedTuple):
     """The evidence of outputs drawn alone: checks, these outputs, and some of them in full.
 
     ``answers`` is None where there are not as many as were wanted.
@@ -115,7 +115,7 @@ def is_claim_refuted(counted: ScoreEvent, tally: Tally, against: Against) -> boo
 
 def check_lone_outputs(
     drawer: Drawer, counted: ScoreEvent, tally: Tally, against: Against, wanted: ProcessGrid
-) -> Alone:
+) -> SeparateOutputs:
     """Return whether outputs that are drawn alone say of an event what others said.
 
     Where so many as could be drawn are enough to refute the claim at the rates that were seen, they
@@ -139,9 +139,9 @@ def check_lone_outputs(
     given = counted.score, processes, calls, "outputs drawn alone"
     answers: Certifying | None = None
     if wanted.processes <= processes and wanted.calls <= calls:
-        drawn, answers = drawer.alone_beside(*given, wanted)
+        drawn, answers = drawer.draw_scores_and_outputs(*given, wanted)
     else:
-        drawn = drawer.alone(*given)
+        drawn = drawer.draw_separately(*given)
     again = compute_hit_indicators(counted, drawn)
     # The first output of a process is on the side that its first pair begins with.
     order = np.array([first_of(process * calls) for process in range(processes)])
@@ -156,7 +156,7 @@ def check_lone_outputs(
         seen.check(f"the first outputs of {processes} processes", (first[0], first[1])),
         *([against.bet.check(_ALONE, drawn.scores)] if against.bet is not None else []),
     ]
-    return Alone(found, drawn, answers)
+    return SeparateOutputs(found, drawn, answers)
 
 
 @dataclass(frozen=True)

@@ -56,20 +56,20 @@ def require_reachable(
     dpaudit.errors.InvalidArgument: pair: got 'sys:PAIR', expected a module whose name is free: \
 .../sys.py cannot be imported, as sys is Python's own; rename it
     """
-    beside = _Beside(folder, loaded)
+    siblings = _SiblingModules(folder, loaded)
     for what, reference in references.items():
         if reference is None:
             continue
         name = _get_top_level_name(reference.partition(":")[0])
-        if hidden := beside.hidden(name):
+        if hidden := siblings.hidden(name):
             expected = f"a module whose name is free: {hidden}"
             raise InvalidArgument(what, reference, expected)
-        for said in beside.hidden_imports(name):
+        for said in siblings.hidden_imports(name):
             warnings.warn(said, HiddenModule, stacklevel=2)
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _SiblingModules:
     """The modules of a folder, and those that come before them."""
 
     folder: Path

@@ -13,7 +13,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from dpaudit.errors import InvalidArgument, VerbatimText
-from dpaudit.execution.looks import codes_of, compute_look_fingerprint, names_of
+from dpaudit.execution.fingerprints import codes_of, compute_look_fingerprint, names_of
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.scripts import source_of
 
@@ -33,7 +33,7 @@ def require_as_imported(home: str, here: dict[str, str], crew: Crew) -> None:
     Parameters
     ----------
     home, here
-        The name of the module, and how the names that count look in it (`looks`).
+        The name of the module, and how the names that count look in it (`compute_fingerprints`).
     crew
         Of workers that have imported it anew.
     """
@@ -52,7 +52,7 @@ def require_as_imported(home: str, here: dict[str, str], crew: Crew) -> None:
         raise InvalidArgument("mechanism", given, expected + "function made where it is changed")
 
 
-def looks(owner: FunctionType | type) -> dict[str, str]:
+def compute_fingerprints(owner: FunctionType | type) -> dict[str, str]:
     """Return how what a function or class names in its module looks, by name.
 
     Empty for one that no other process would import.
@@ -60,7 +60,8 @@ def looks(owner: FunctionType | type) -> dict[str, str]:
     Examples
     --------
     >>> import dpaudit.mechanisms.foreign.changed_modules as here
-    >>> "looks" in looks(here.looks), looks(lambda: here)
+    >>> own = here.compute_fingerprints
+    >>> own.__name__ in compute_fingerprints(own), compute_fingerprints(lambda: own)
     (True, {})
     """
     module = sys.modules.get(owner.__module__)

@@ -8,7 +8,11 @@ from typing import Any
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.surveys import parcel_for_processes
-from dpaudit.mechanisms.foreign.changed_modules import looks, owner_of, require_as_imported
+from dpaudit.mechanisms.foreign.changed_modules import (
+    compute_fingerprints,
+    owner_of,
+    require_as_imported,
+)
 from dpaudit.mechanisms.foreign.in_worker import from_pickle
 from dpaudit.mechanisms.foreign.proxy import Isolated, make_proxy
 from dpaudit.mechanisms.mechanism import ForeignCode, Mechanism
@@ -17,7 +21,7 @@ from dpaudit.mechanisms.mechanism import ForeignCode, Mechanism
 def send_mechanism(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
     """Return the proxy of a mechanism; what a worker cannot import or run afresh goes along."""
     owner = owner_of(mechanism)
-    home, here = getattr(owner, "__module__", None) or "", looks(owner)
+    home, here = getattr(owner, "__module__", None) or "", compute_fingerprints(owner)
     parcel = parcel_for_processes(mechanism, own_generators=True)
     try:
         proxy = make_proxy(crew, (from_pickle, (parcel.blob,)))

@@ -116,7 +116,7 @@ class Searching(checker.CheckerReading):
         """Return whether no corner moves as far as rules say."""
         known = self._by_rules(entry, sign)
         for ends in itertools.islice(itertools.product(*first.values()), _CORNERS):
-            corner = {v: checker.point(end) for v, end in zip(first, ends, strict=True)}
+            corner = {v: checker.as_interval(end) for v, end in zip(first, ends, strict=True)}
             self.work = _WORK
             if self.apart(entry, corner, sign)[0].low >= known:
                 return False

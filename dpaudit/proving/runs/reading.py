@@ -144,7 +144,11 @@ class _SymbolReader:
         Not where it is long: then the plain runs, of which each comes after another, have to do.
         """
         function = self.function
-        with own_constructors(self.tracing, function), own_builtins(function), self._alone():
+        with (
+            own_constructors(self.tracing, function),
+            own_builtins(function),
+            self._refuse_threads(),
+        ):
             before = find_kept_state(self.function)
             ways = [
                 Way(program, decisions, *found)
@@ -185,7 +189,7 @@ class _SymbolReader:
         return found
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _refuse_threads(self) -> Iterator[None]:
         """Refuse threads inside the block: nobody follows in which order they write."""
         start = threading.Thread.start
 

@@ -313,7 +313,7 @@ def test_fewer_epochs_choose_again():
 def test_ends_without_noise_are_judged_against_party_1_and_the_central_model():
     problem = tiny_problem()
     alone, central = (
-        float(problem.test_loss(model)[0]) for model in (problem.alone, problem.central)
+        float(problem.test_loss(model)[0]) for model in (problem.first_party_model, problem.central)
     )
     for loss in (0.94 * alone, 0.96 * alone, 0.99 * central, 1.01 * central):
         noisy = noise.NoiseTraces(problem, 1.0, trace(0.9, loss), ((1.0, trace(*[0.5] * 10)),))

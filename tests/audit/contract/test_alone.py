@@ -205,7 +205,7 @@ def test_a_bet_that_refutes_is_checked_on_what_is_drawn_alone(bet):
     units = np.arange(512)
     outputs = [independence.Outputs(side, units, units // 16) for side in scores]
     drawn = SimpleNamespace(scores=scores, outputs=outputs)
-    drawer = SimpleNamespace(**vars(QUICK), timed=False, alone=lambda *_: drawn)
+    drawer = SimpleNamespace(**vars(QUICK), timed=False, draw_separately=lambda *_: drawn)
     wanted = ProcessGrid(8, 512)  # more than there is
     counted = ScoreEvent(lambda runs: runs, ABOVE)
     tally = Tally((7500, 2500), (10_000, 10_000))
@@ -220,7 +220,7 @@ def test_a_bet_that_refutes_is_checked_on_what_is_drawn_alone(bet):
 def test_outputs_beside_scores_are_those_of_the_same_first_calls():
     pair = Pair(np.zeros(3), np.array([0.0, 0.0, 1.0]), REPLACE_RECORD)
     drawer = Drawer(Laplace(), pair, Executor(), seed=5, unit=1)
-    scored, whole = drawer.alone_beside(first_entry, 6, 4, "beside", ProcessGrid(3, 2))
+    scored, whole = drawer.draw_scores_and_outputs(first_entry, 6, 4, "beside", ProcessGrid(3, 2))
     wanted = np.flatnonzero((np.arange(24) < 12) & (np.arange(24) % 4 < 2))
     for side in (0, 1):
         rows = whole.scores[side]
@@ -229,7 +229,7 @@ def test_outputs_beside_scores_are_those_of_the_same_first_calls():
         assert np.array_equal(whole.outputs[side].processes, np.repeat([0, 1, 2], 2))
         assert np.allclose(whole.outputs[side].scores, project_outputs(rows))
     assert abs(np.mean(scored.scores[1]) - np.mean(scored.scores[0])) < 2
-    alone = drawer.alone(first_entry, 6, 4, "beside")
+    alone = drawer.draw_separately(first_entry, 6, 4, "beside")
     assert np.array_equal(alone.scores[0], scored.scores[0])
 
 

@@ -43,7 +43,7 @@ class Alone:
     def __init__(self, **known):
         self.__dict__ |= QUICK | known
 
-    def alone(self, score, processes, calls, purpose):
+    def draw_separately(self, score, processes, calls, purpose):
         self.asked = processes, calls
         owners = np.repeat(np.arange(processes), calls)
         begins = np.array([first_of(process * calls) for process in range(processes)])

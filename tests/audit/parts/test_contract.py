@@ -48,7 +48,7 @@ def made(monkeypatch):
 
     def drawn_alone(drawer, counted, tally, against, wanted):
         asked.append(("alone", counted, tally, against))
-        return separate_processes.Alone([check_of(True, "alone")], DRAWN, ANSWERS)
+        return separate_processes.SeparateOutputs([check_of(True, "alone")], DRAWN, ANSWERS)
 
     def same(drawer, counted, known, *, by_score):
         assert known is ANSWERS

@@ -171,7 +171,7 @@ def test_outputs_drawn_alone_are_one_a_call(dealt, monkeypatch):
             yield np.full(unit.trials, 1.0), np.full(unit.trials, 2.0)
 
     monkeypatch.setattr(Drawer, "_dealt", deal)
-    found = drawer_of(unit=64).alone(np.ravel, 4, 3, "alone")
+    found = drawer_of(unit=64).draw_separately(np.ravel, 4, 3, "alone")
     assert [len(hand) for hand in dealt["hands"]] == [6] * 4
     assert {unit.trials for hand in dealt["hands"] for unit in hand} == {1}
     assert [len(side) for side in found.scores] == [12, 12]

@@ -32,7 +32,9 @@ def audited(monkeypatch):
     def drawn_alone(drawer, counted, tally, against, wanted):
         asked.update(counted=counted, tally=tally, against=against)
         scores = (counted.score(side[:, None]) for side in asked["outputs"].scores)
-        return separate_processes.Alone([check_of(True, "alone")], certifying_of(*scores), None)
+        return separate_processes.SeparateOutputs(
+            [check_of(True, "alone")], certifying_of(*scores), None
+        )
 
     def same(drawer, counted, known, *, by_score):
         asked["by score"] = by_score
@@ -44,7 +46,7 @@ def audited(monkeypatch):
     def run(on_p, on_q, claim=None):
         asked["outputs"] = certifying_of(on_p, on_q)
         claim = ApproximateDP(1.0, 1e-3) if claim is None else claim
-        drawer = SimpleNamespace(alone=drawn, mechanism=SimpleNamespace(), sparing=False)
+        drawer = SimpleNamespace(draw_separately=drawn, mechanism=SimpleNamespace(), sparing=False)
         evidence = deterministic.bound_repeating_event(case_of(claim, 1e-3), drawer, 1000, ALPHA)
         return evidence, asked
 

@@ -327,7 +327,7 @@ def test_answers_of_one_a_process_are_compared_as_those_of_one(monkeypatch):
 def test_answers_are_drawn_where_too_few_were(monkeypatch):
     asked = []
 
-    def alone(*given):
+    def draw_separately(*given):
         asked.append(given)
         return drawn
 
@@ -338,7 +338,7 @@ def test_answers_are_drawn_where_too_few_were(monkeypatch):
     monkeypatch.setattr(
         constant_parts, "_find_unvarying_columns", lambda *given, by_score: ([], [])
     )
-    drawer = SimpleNamespace(mechanism=None, sparing=True, alone=alone)
+    drawer = SimpleNamespace(mechanism=None, sparing=True, draw_separately=draw_separately)
     for known in (None, drawn):
         assert (
             constant_parts.check_sameness(drawer, None, known, by_score=False)
@@ -423,6 +423,6 @@ def test_a_last_look_has_as_many_trials_as_the_one_before_at_least(trials, count
     monkeypatch.setattr(
         group_sequential.LookClock, "_next", lambda self, *given: group_sequential.Look(trials, 0.8)
     )
-    found = list(clock.looks())
+    found = list(clock.plan_looks())
     assert found[0] == group_sequential.Look(1000, 0.1)
     assert len(found) == count

@@ -25,9 +25,9 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     ROUNDING,
     IterationInstance,
+    IterationState,
     LemmaSides,
     Measure,
-    Point,
     Problems,
     compute_loss_slopes,
     conditions_at,
@@ -41,7 +41,9 @@ PROOF = "the slope of (7) is zero at z^{t+1}, and the slope of l moves at most L
 SOLVED = 1e-11  # of the slope of (7) at its computed minimiser, beside rounding
 
 
-def dual_step(problems: Problems, before: Point, after: Point, factor: float = 1.0) -> LemmaSides:
+def dual_step(
+    problems: Problems, before: IterationState, after: IterationState, factor: float = 1.0
+) -> LemmaSides:
     """Return ``||dy||^2`` and ``factor L^2 ||dz||^2``.
 
     Examples
@@ -70,7 +72,9 @@ def dual_step(problems: Problems, before: Point, after: Point, factor: float = 1
     return LemmaSides(value=moved**2, bound=bound, scale=bound)
 
 
-def compute_dual_identity_sides(problems: Problems, before: Point, after: Point) -> LemmaSides:
+def compute_dual_identity_sides(
+    problems: Problems, before: IterationState, after: IterationState
+) -> LemmaSides:
     """Return ``||grad l(z) - y||`` after the step, less what rounding may have added, and 0.
 
     Examples
@@ -92,7 +96,9 @@ def compute_dual_identity_sides(problems: Problems, before: Point, after: Point)
     return LemmaSides(value=beyond, bound=np.zeros_like(beyond), scale=rounding)
 
 
-def _compute_dual_residual(problems: Problems, before: Point, after: Point) -> tuple[Array, Array]:
+def _compute_dual_residual(
+    problems: Problems, before: IterationState, after: IterationState
+) -> tuple[Array, Array]:
     """Return ``||grad l(z) - y||`` as computed, and what rounding and the solver may add to it."""
     residual = _compute_last_axis_norms(
         compute_loss_slopes(problems, after.prediction) - after.dual
@@ -100,7 +106,9 @@ def _compute_dual_residual(problems: Problems, before: Point, after: Point) -> t
     return residual, _bound_dual_rounding(problems, before, after)
 
 
-def _bound_dual_rounding(problems: Problems, before: Point, after: Point) -> Array:
+def _bound_dual_rounding(
+    problems: Problems, before: IterationState, after: IterationState
+) -> Array:
     """Return the error of rounding and of (7)'s solver in a dual variable, shape ``(B,)``."""
     setting = problems.setting
     terms = _compute_last_axis_norms(np.abs(after.parts).sum(axis=1)) + _compute_last_axis_norms(

@@ -43,9 +43,9 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
+    IterationState,
     LemmaSides,
     Measure,
-    Point,
     Problems,
     compute_loss_slopes,
 )
@@ -92,7 +92,7 @@ def linear_map(problems: Problems) -> Array:
     return np.concatenate([along, centre / (c + rho)], axis=1)
 
 
-def find_excited_modes(problems: Problems, before: Point, after: Point) -> Array:
+def find_excited_modes(problems: Problems, before: IterationState, after: IterationState) -> Array:
     """Return the real eigenvalue of A of largest modulus that the step has, shape ``(B,)``.
 
     It is 0 where the step has no real one in z.
@@ -128,7 +128,7 @@ def growth(factor: float = 1.0) -> Measure:
     1.87
     """
 
-    def measure(problems: Problems, before: Point, after: Point) -> LemmaSides:
+    def measure(problems: Problems, before: IterationState, after: IterationState) -> LemmaSides:
         bound = np.full(len(problems.designs), factor)
         return LemmaSides(
             value=np.abs(find_excited_modes(problems, before, after)), bound=bound, scale=bound
@@ -137,7 +137,7 @@ def growth(factor: float = 1.0) -> Measure:
     return measure
 
 
-def stationarity(problems: Problems, point: Point) -> Array:
+def stationarity(problems: Problems, point: IterationState) -> Array:
     """Return V^t, the squared gradients of the Lagrangian and the squared gap, shape ``(B,)``.
 
     Examples

@@ -38,7 +38,7 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.claims.hu2019.growth import find_excited_modes, stationarity
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     IterationInstance,
-    Point,
+    IterationState,
     Problems,
     conditions_at,
     run_sharing_iterations,
@@ -67,12 +67,12 @@ class Horizon:
     """
 
     quantity: str
-    value: Callable[[Problems, Sequence[Point]], float]
+    value: Callable[[Problems, Sequence[IterationState]], float]
     shown: str
-    point_value: Callable[[Problems, Point], Array]
+    point_value: Callable[[Problems, IterationState], Array]
 
 
-def last_lagrangian(problems: Problems, points: Sequence[Point]) -> float:
+def last_lagrangian(problems: Problems, points: Sequence[IterationState]) -> float:
     """Return the augmented Lagrangian of the last state over that of the first one."""
     first, last = (
         float(compute_batched_lagrangian(problems, point)[0][0])
@@ -82,7 +82,7 @@ def last_lagrangian(problems: Problems, points: Sequence[Point]) -> float:
     return last / first if first > 0 else 0.0
 
 
-def last_step(problems: Problems, points: Sequence[Point]) -> float:
+def last_step(problems: Problems, points: Sequence[IterationState]) -> float:
     """Return how long the last step of z is over the first one."""
     steps = [
         float(np.linalg.norm(after.prediction - before.prediction))
@@ -91,7 +91,7 @@ def last_step(problems: Problems, points: Sequence[Point]) -> float:
     return steps[1] / steps[0] if steps[0] > 0 else 0.0
 
 
-def least_residual(problems: Problems, points: Sequence[Point]) -> float:
+def least_residual(problems: Problems, points: Sequence[IterationState]) -> float:
     """Return ``T min_t V^t`` over ``C (L^1 - f)``.
 
     Examples
@@ -187,7 +187,7 @@ def make_horizon_inequality(
     )
 
 
-def run_instance_states(instance: IterationInstance, last: int) -> list[Point]:
+def run_instance_states(instance: IterationInstance, last: int) -> list[IterationState]:
     """Return the states after the audited iteration's predecessor to the last one."""
     problems, start = instance.problem, (instance.models, instance.prediction, instance.dual)
     first = starting_point(problems, *(array[None] for array in start))

@@ -151,7 +151,7 @@ class Problems:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Point:
+class IterationState:
     """A state of the iterations; shapes in the module docstring."""
 
     models: Array
@@ -165,13 +165,17 @@ class Point:
         return np.asarray(self.parts.sum(axis=1) - self.prediction)
 
 
-def starting_point(problems: Problems, models: Array, prediction: Array, dual: Array) -> Point:
+def starting_point(
+    problems: Problems, models: Array, prediction: Array, dual: Array
+) -> IterationState:
     """Return a start as a state."""
     parts = np.einsum("bmnd,bmd->bmn", problems.designs, models)
-    return Point(models=models, parts=parts, prediction=prediction, dual=dual)
+    return IterationState(models=models, parts=parts, prediction=prediction, dual=dual)
 
 
-def run_sharing_iterations(problems: Problems, point: Point, iterations: int) -> list[Point]:
+def run_sharing_iterations(
+    problems: Problems, point: IterationState, iterations: int
+) -> list[IterationState]:
     """Return the start and every following state of eq. (6) to (8), ``iterations + 1`` in all.
 
     Examples
@@ -196,7 +200,9 @@ def run_sharing_iterations(problems: Problems, point: Point, iterations: int) ->
     return points
 
 
-def _advance_sharing_point(problems: Problems, response: Array, point: Point) -> Point:
+def _advance_sharing_point(
+    problems: Problems, response: Array, point: IterationState
+) -> IterationState:
     rho = problems.setting.penalty
     # y + rho (sum_{k != m} D_k x_k - z): the gap without the party's own part.
     pull = point.dual[:, None] + rho * (point.gap[:, None] - point.parts)
@@ -205,7 +211,7 @@ def _advance_sharing_point(problems: Problems, response: Array, point: Point) ->
     total = parts.sum(axis=1)
     prediction = _minimise_predictions(problems, point.dual + rho * total, point.prediction)
     dual = point.dual + rho * (total - prediction)
-    return Point(models=models, parts=parts, prediction=prediction, dual=dual)
+    return IterationState(models=models, parts=parts, prediction=prediction, dual=dual)
 
 
 def _minimise_predictions(problems: Problems, linear: Array, start: Array) -> Array:
@@ -275,7 +281,7 @@ class LemmaSides:
         return np.where(moves, 1 + excess, 0.0)
 
 
-Measure = Callable[[Problems, Point, Point], LemmaSides]
+Measure = Callable[[Problems, IterationState, IterationState], LemmaSides]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -298,7 +304,7 @@ class IterationInstance:
         """The problem, as a batch of one."""
         return Problems(setting=self.setting, designs=self.designs[None], labels=self.labels[None])
 
-    def step(self) -> tuple[Problems, Point, Point]:
+    def step(self) -> tuple[Problems, IterationState, IterationState]:
         """Return the problem, the state before the audited iteration, and the one after it."""
         problems, start = self.problem, (self.models, self.prediction, self.dual)
         first = starting_point(problems, *(array[None] for array in start))

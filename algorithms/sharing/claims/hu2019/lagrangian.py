@@ -53,9 +53,9 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     ROUNDING,
     IterationInstance,
     IterationSetting,
+    IterationState,
     LemmaSides,
     Measure,
-    Point,
     Problems,
     conditions_at,
     scale_at,
@@ -145,7 +145,11 @@ def make_decrease_measure(version: Version, factor: float = 1.0) -> Measure:
 
 
 def _compute_decrease_sides(
-    version: Version, factor: float, problems: Problems, before: Point, after: Point
+    version: Version,
+    factor: float,
+    problems: Problems,
+    before: IterationState,
+    after: IterationState,
 ) -> LemmaSides:
     terms = terms_of(problems, before, after)
     slack = get_lemma4_allowance(problems.setting, version) * terms.parallel + terms.dual
@@ -154,7 +158,7 @@ def _compute_decrease_sides(
     return LemmaSides(value=value, bound=factor * slack - terms.convexity, scale=factor * slack)
 
 
-def terms_of(problems: Problems, before: Point, after: Point) -> Terms:
+def terms_of(problems: Problems, before: IterationState, after: IterationState) -> Terms:
     """Return the terms of (*), both Lagrangians by their definition (5)."""
     setting = problems.setting
     models = ((after.models - before.models) ** 2).sum(axis=-1)
@@ -170,7 +174,7 @@ def terms_of(problems: Problems, before: Point, after: Point) -> Terms:
     )
 
 
-def compute_batched_lagrangian(problems: Problems, point: Point) -> tuple[Array, Array]:
+def compute_batched_lagrangian(problems: Problems, point: IterationState) -> tuple[Array, Array]:
     """Return the augmented Lagrangian (5), and the size of what it adds up, shapes ``(B,)``.
 
     Examples
