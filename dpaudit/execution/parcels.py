@@ -26,7 +26,7 @@ from dpaudit.errors import DpauditError, shorten_path, what_happened
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.fingerprints import cells_of, names_of
 from dpaudit.execution.scripts import ScriptSource, load_from_source, source_of, survey_of
-from dpaudit.execution.written import is_worked_out
+from dpaudit.execution.value_origin import is_worked_out
 
 # Types of generators of whole programs, of which a mechanism may hold one too.
 _GENERATORS = {("numpy.random.mtrand", "RandomState"), ("random", "Random")}

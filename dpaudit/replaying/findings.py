@@ -25,7 +25,6 @@ from typing import Any, Literal, get_args
 
 import dpaudit.faults.codes as faults
 from dpaudit.freezing.observing import Function, SideRuns
-from dpaudit.replaying.asked import ReplayRequest
 from dpaudit.replaying.confirming import (
     exceeds,
     is_unmoved_by_far_draws,
@@ -46,7 +45,8 @@ from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.events import ReplayEvent, same_law
 from dpaudit.replaying.laws import Laws, laws_of
 from dpaudit.replaying.movement import CallMovement
-from dpaudit.replaying.nothing import KIND, nothing_released
+from dpaudit.replaying.no_release import KIND, nothing_released
+from dpaudit.replaying.request import ReplayRequest
 from dpaudit.replaying.spending import Spending, measure_spending
 from dpaudit.report.formatting import as_certain
 

@@ -2,7 +2,7 @@
 
 A number that is ``centre + factor * z`` in every run, with one standard draw ``z`` that a primitive
 handed out, has the law of that primitive at that place and scale. It may be rounded, and clipped:
-draws that are far out show where. A number that is the same in every run is reached by no noise.
+draws that are far out show where. Noise reaches no number that is the same in every run.
 Everything else has no law here, and nothing is concluded from it.
 
 =============  =============================================================

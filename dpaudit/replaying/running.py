@@ -26,11 +26,11 @@ from dpaudit.mechanisms.foreign.calling import Calls, When, form_of
 from dpaudit.mechanisms.foreign.code_identity import make_code, place_of
 from dpaudit.mechanisms.foreign.instances import Pristine, carries_noise
 from dpaudit.mechanisms.outputs.observations import require_few
-from dpaudit.replaying.asked import ReplayRequest
 from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Compared, collect_findings
 from dpaudit.replaying.movement import CallMovement
-from dpaudit.replaying.nothing import KIND
+from dpaudit.replaying.no_release import KIND
 from dpaudit.replaying.processes import check_constants, compute_answer_digests, constant_of
+from dpaudit.replaying.request import ReplayRequest
 
 _SECONDS = 8.0  # for all pairs
 _BEST = 4

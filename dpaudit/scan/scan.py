@@ -218,7 +218,7 @@ def scan_package(
     run = _Scan(package, place, environment, *given)
     with set_records_shown():  # the datasets are the card's
         ran = run.all()
-        return run.told(ran, time.monotonic() - began)
+        return run.summarise(ran, time.monotonic() - began)
 
 
 @dataclass(frozen=True)
@@ -323,7 +323,7 @@ class _Scan:
 
     # The document
 
-    def told(self, ran: Sequence[Ran], seconds: float) -> ScanResult:
+    def summarise(self, ran: Sequence[Ran], seconds: float) -> ScanResult:
         """Return the document."""
         found = [one for each in ran for one in self._findings(each)]
         tested = sum(len(one.tested) for one in ran)

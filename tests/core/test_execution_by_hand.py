@@ -16,8 +16,8 @@ from dpaudit.execution import plan_units
 from dpaudit.execution.backends import Computed, _Chunks
 from dpaudit.execution.executor import ShareDrawn, _draw_share, _fill_kept_stage
 from dpaudit.execution.shipping import _read_pickled_texts
+from dpaudit.execution.value_origin import is_worked_out
 from dpaudit.execution.worker import Files, _receive_bytes
-from dpaudit.execution.written import is_worked_out
 
 STAGE = SimpleNamespace(shown="drawing")
 

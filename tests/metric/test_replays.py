@@ -12,10 +12,10 @@ from dpaudit.cli.main import main
 from dpaudit.errors import DataError
 from dpaudit.mechanisms.foreign.isolated import Isolation
 from dpaudit.neighbours import metric
-from dpaudit.replaying.asked import ReplayRequest
 from dpaudit.replaying.findings import _declared
 from dpaudit.replaying.movement import CallMovement
 from dpaudit.replaying.page import render_replay_markdown
+from dpaudit.replaying.request import ReplayRequest
 from dpaudit.replaying.running import Task
 from dpaudit.verification.drawn import Reader
 

@@ -15,7 +15,6 @@ import dpaudit.replaying.counting as counting
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.freezing.observing import observe_runs, really
 from dpaudit.freezing.outputs import flatten_output
-from dpaudit.replaying.asked import ReplayRequest
 from dpaudit.replaying.counting import (
     OutputEvent,
     constants,
@@ -24,6 +23,7 @@ from dpaudit.replaying.counting import (
     find_guided_event,
 )
 from dpaudit.replaying.findings import collect_findings
+from dpaudit.replaying.request import ReplayRequest
 from dpaudit.replaying.spending import _seeds_come_again
 
 QUIET, LOUD = [0.0], [1.0]

@@ -41,7 +41,7 @@ from dpaudit.replaying.findings import (
 )
 from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
 from dpaudit.replaying.movement import CallMovement
-from dpaudit.replaying.nothing import KIND, nothing_released
+from dpaudit.replaying.no_release import KIND, nothing_released
 from dpaudit.replaying.result import Replay, ReplayFinding
 from dpaudit.replaying.spending import Spending
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dpaudit.freezing.observing import observe_runs
-from dpaudit.replaying.asked import ReplayRequest
 from dpaudit.replaying.findings import _declared
 from dpaudit.replaying.laws import laws_of
 from dpaudit.replaying.movement import compute_movements
+from dpaudit.replaying.request import ReplayRequest
 
 
 def moved(function, dataset=(0.0,), neighbour=(1.0,)):

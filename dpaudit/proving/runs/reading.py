@@ -28,9 +28,14 @@ from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.neighbours.tables import Relation
 from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved
+from dpaudit.proving.runs.code_state import (
+    CodeState,
+    find_changed_name,
+    find_kept_state,
+    unread_name,
+)
 from dpaudit.proving.runs.comparison import UNLIKE, PathComparison, PathOutput, Way, outline_symbols
 from dpaudit.proving.runs.domain_parts import DatasetLayout, layout_of, layout_of_universe
-from dpaudit.proving.runs.kept import CodeState, find_changed_name, find_kept_state, unread_name
 from dpaudit.proving.runs.noise import SymbolicState
 from dpaudit.proving.runs.paths import MOST_PATHS, PathTracing, explore_paths
 from dpaudit.proving.runs.seeding import find_seeding_line
