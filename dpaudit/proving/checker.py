@@ -481,9 +481,12 @@ class CheckerReading:
             parse_exact_number(given["high"]),
             one.ends,
         )
-        # Where it is not certain that both sides get through, the number counts as none.
         if ends and low <= ends.low and ends.high <= high and (one.whole or not given["whole"]):
             return one
+        # A number that is rounded to its type counts as none where it may not fit; one that
+        # the code has to let through decides the shapes that the program takes for granted.
+        if given["whole"] is not True:
+            raise NotVerified("a number may lie beyond the ends that its line needs")
         return self.call("within", [one])
 
     # --- all records

@@ -143,7 +143,7 @@ def test_what_is_proved_is_decided_and_has_an_upper_end():
     text = written(row(**proof), row(label=False, verdict="refuted", lower=1.5))
     assert "| Laplace | 2 | 1 of 1 | 0 of 1 | 0 of 1 | 1 of 1 | 2 | 0.2 | 1 |" in text
     assert "| ≤ 1 | **≥ 1.5** |" in text
-    assert "Nowhere: what is not proved is refuted." in text
+    assert "Nowhere: every claim that is not proved is refuted." in text
 
 
 def test_what_is_proved_of_a_larger_number_stands_where_a_line_would():

@@ -33,6 +33,8 @@ _NARROW = frozenset({"float16", "float32", "complex64", "complex128", "object"})
 # Three doubles for each of these numbers are 1.2 GB, the most that movements by record may
 # take.
 _MOST_NUMBERS = 50_000_000
+# A quotient or a logarithm has infinite ends at 0, too: a rule for a pattern may know it there.
+_OVERFLOWING = frozenset("add subtract multiply sum mean cumsum matmul exp expm1 square".split())
 _ANYWHERE: Any = np.float64(np.inf)
 RELEASED = of_public(-_ANYWHERE, _ANYWHERE)
 """The facts of a release, which may be any number."""
@@ -150,10 +152,23 @@ class Analysis:
         is_noise = kind is NodeKind.NOISE or node.operation == "draw"
         # Noise has no ends, so it would fail the test of its type, although nobody's data
         # decide it.
-        wrong = None if facts.refusal or is_noise else _refuse_type(node, facts)
+        wrong = None if facts.refusal or is_noise else self._refuse_numbers(node, facts)
         facts = of_nothing(wrong) if wrong else self._spare(facts)
         is_private = kind is NodeKind.PRIVATE or counts_records(self.program, node)
         return facts if is_private else _remove_secrecy(facts)
+
+    def _refuse_numbers(self, node: Node, facts: Facts) -> ProofRefusal | None:
+        """Return why results are no numbers of their type, or may be infinite in doubles."""
+        wrong = _refuse_type(node, facts)
+        if wrong is not None or node.operation not in _OVERFLOWING or is_bounded(facts):
+            return wrong
+        # Ends that nobody knows are those of real numbers; ends that operands have, and a
+        # result lacks, are beyond all doubles, where inf - inf and 0 * inf are no numbers.
+        known = [self._facts[one] for one in node.operands]
+        private = [self.program.nodes[one].shape.count(None) for one in node.operands]
+        if any(private) or not all(map(is_bounded, known)):
+            return None
+        return ProofRefusal(node.place, "may overflow to infinity", "clip the numbers before")
 
     def _spare(self, facts: Facts) -> Facts:
         """Return facts that hold no numbers by record where a program would have too many."""
@@ -173,6 +188,11 @@ class Analysis:
         for refine in REFINEMENTS:
             found = found.tighten(refine(self, index))
         return found
+
+
+def is_bounded(facts: Facts) -> bool:
+    """Return whether both ends of all numbers are finite."""
+    return bool(np.isfinite(facts.low).all() and np.isfinite(facts.high).all())
 
 
 def counts_records(program: PathProgram, node: Node) -> bool:

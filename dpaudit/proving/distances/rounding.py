@@ -89,6 +89,18 @@ def _scale_sizes_up(factor: float, sizes: Any) -> Any:
     return np.where(is_small & (sizes > 0), found + _LEAST, found) if is_small.any() else found
 
 
+def divide_up(value: Any, count: float) -> Any:
+    """Return numbers at least as large as the quotients by a number above 0, not negative.
+
+    Examples
+    --------
+    >>> divide_up(0.0, 3.0), divide_up(5e-324, 3.0) > 0
+    (0.0, True)
+    """
+    # A quotient that underflows to 0 is none of 0: its divisor may be a factor's denominator.
+    return np.where(np.asarray(value) == 0, 0.0, np.nextafter(value / count, math.inf))
+
+
 def sqrt_up(value: Any) -> Any:
     """Return numbers at least as large as the roots of numbers that are not negative."""
     if isinstance(value, float):

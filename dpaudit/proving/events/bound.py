@@ -36,7 +36,7 @@ from dpaudit.proving.events.sampling import SampledPlan, sample_of
 from dpaudit.proving.events.selection import SelectionPlan
 from dpaudit.proving.events.sparse_vector import ThresholdComparisons, claim_comparisons
 from dpaudit.proving.events.tournaments import join_tournament
-from dpaudit.proving.events.types import require_real_types
+from dpaudit.proving.events.types import require_ends, require_real_types
 from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.trace import FunctionTrace, NodeKind, Path
@@ -316,6 +316,7 @@ def _compute_path_cost(
     bounds = _make_analysis(reading.draft.program, universe, kinds, memory)
     # Distances are of real numbers; a live value of a type that wraps around has none.
     require_real_types(reading.draft.program, reader.live, kinds[: reader.draft.own], bounds)
+    require_ends(reading.draft.program, kinds[: reader.draft.own], bounds)
     return add_up([one.measure(bounds) for one in plans], stacks, bounds)
 
 

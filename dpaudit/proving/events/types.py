@@ -46,6 +46,21 @@ def require_real_types(
             _require_real(node, bounds)
 
 
+def require_ends(program: PathProgram, kinds: Sequence[NodeKind], bounds: Bounds) -> None:
+    """Refuse private numbers that may lie beyond the ends that the code needs.
+
+    Raises
+    ------
+    NotProved
+        At the line.
+    """
+    for node in program.nodes[: len(kinds)]:
+        if node.operation == "within" and kinds[node.index] is NodeKind.PRIVATE:
+            refusal = bounds.facts(node.index).refusal
+            if refusal is not None:
+                raise NotProved(refusal)
+
+
 def _require_real(node: Node, bounds: Bounds) -> None:
     if node.operation in _GIVEN:
         return

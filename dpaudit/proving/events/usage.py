@@ -5,6 +5,9 @@ from __future__ import annotations
 from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved
 
+# Operations whose outcome shows in what a function does, whatever uses their values.
+SEEN = frozenset(("decide", "within"))
+
 
 def check_draws(program: PathProgram) -> None:
     """Refuse a program of which two nodes are one draw.
@@ -24,8 +27,9 @@ def check_draws(program: PathProgram) -> None:
 
 def live_nodes(program: PathProgram) -> frozenset[int]:
     """Return the nodes on which an output or a decision depends."""
-    # Which path a function takes is seen, so decisions count like outputs.
-    roots = [one.index for one in program.nodes if one.operation == "decide"]
+    # Which path a function takes is seen, so decisions count like outputs; and so do numbers that
+    # have to lie between two, as shapes are read as if they did.
+    roots = [one.index for one in program.nodes if one.operation in SEEN]
     needed, pending = {*roots, *program.outputs}, [*roots, *program.outputs]
     while pending:
         fresh = [one for one in program.nodes[pending.pop()].operands if one not in needed]

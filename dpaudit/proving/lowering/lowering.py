@@ -17,6 +17,7 @@ import numpy as np
 
 from dpaudit.proving.events.inverse_cdf import with_plain_laws
 from dpaudit.proving.events.responses import Response, find_responses
+from dpaudit.proving.events.usage import SEEN
 from dpaudit.proving.lowering.arrays import Arranger, ScalarBlock, replace_items
 from dpaudit.proving.lowering.entrywise import ENTRYWISE, apply_sampling_coin
 from dpaudit.proving.lowering.reductions import Reducer
@@ -126,7 +127,8 @@ def find_needed_nodes(programs: Sequence[PathProgram]) -> list[set[int]]:
     for program in programs:
         decisions = [one for one in program.nodes if one.operation == "decide"]
         needed = set[int]()
-        for one in (*program.outputs, *(node.index for node in decisions)):
+        seen = (node.index for node in program.nodes if node.operation in SEEN)
+        for one in (*program.outputs, *seen):
             needed.update(program.slice(one))
         outcomes = [bool(one.parameters["outcome"]) for one in decisions]
         edges = [-1, *(one.index for one in decisions), len(program.nodes)]

@@ -22,6 +22,7 @@ from dpaudit.proving.symbols.conversions import (
     to_list_or_symbol,
     tracing_of,
 )
+from dpaudit.proving.symbols.operators import require_sign
 
 
 def _make_elementwise(function: Any) -> Callable[..., Any]:
@@ -53,12 +54,13 @@ def _compute_hypot(*values: Any) -> Any:
 
 
 def _compute_copysign(value: Any, sign: Any) -> Any:
-    return as_number(
-        np.where(
-            np.asarray(sign < 0) if not is_symbolic(sign) else sign < 0, -abs(value), abs(value)
-        ),
-        DOUBLE,
+    # Of a plain number the sign of -0.0 is known.
+    is_negative = (
+        require_sign(number_of(sign)) < 0
+        if is_symbolic(sign)
+        else np.asarray(math.copysign(1.0, sign) < 0)
     )
+    return as_number(np.where(is_negative, -abs(value), abs(value)), DOUBLE)
 
 
 def _compute_euclidean_distance(one: Any, other: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.proving.symbols import products, structure
-from dpaudit.proving.symbols.operators import apply_ufunc_rule
+from dpaudit.proving.symbols.operators import apply_ufunc_rule, emit_within
 from dpaudit.proving.symbols.reductions import all_of, axes_of, emit_where, mean_of, sum_of
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 
@@ -161,13 +161,6 @@ def _trace_bincount(
     edges = (np.arange(number + 1) - 0.5).tolist()
     node = tracing.node("bin_counts", (inside.index,), (number,), _COUNT, {"edges": edges})
     return Symbol.of_node(tracing, node, _COUNT)
-
-
-def emit_within(tracing: SymbolTracing, symbol: Symbol, low: float, high: float) -> Symbol:
-    """Write that numbers have to lie between two."""
-    given = {"low": low, "high": high}
-    node = tracing.node("within", (symbol.index,), symbol.dims, symbol.dtype, given)
-    return Symbol.of_node(tracing, node, symbol.dtype)
 
 
 def _trace_digitize(tracing: SymbolTracing, x: Any, bins: Any, right: bool = False) -> Any:

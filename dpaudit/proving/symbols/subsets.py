@@ -16,7 +16,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from dpaudit.freezing import tracked
 from dpaudit.proving.program import Shape
 from dpaudit.proving.symbols import structure
-from dpaudit.proving.symbols.operators import apply_ufunc_rule
+from dpaudit.proving.symbols.operators import apply_ufunc_rule, emit_within
 from dpaudit.proving.symbols.reductions import emit_where, sum_of
 from dpaudit.proving.symbols.statistics import edges_of
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
@@ -373,8 +373,14 @@ def _compute_subset_bincount(subset: Subset, weights: Any = None, minlength: Any
     tracing = subset.tracing
     number = int(minlength)
     filled = Subset(structure.convert_symbol(subset.values, np.dtype(np.int64)), subset.mask)
+    # A chosen number beyond the counts would make numpy return more of them: only entries that
+    # are not chosen may fall into the count that is left out.
+    inside = emit_within(tracing, filled.filled(0), 0, number - 1)
     counts = tracing.rules.call(
-        tracing, np.bincount, (np.ravel(filled.filled(number)),), {"minlength": number + 1}
+        tracing,
+        np.bincount,
+        (np.ravel(Subset(inside, subset.mask).filled(number)),),
+        {"minlength": number + 1},
     )
     return counts[:number]
 

@@ -30,6 +30,7 @@ import numpy as np
 from dpaudit.proving.distances.refinements.contract import RefinementKnowledge
 from dpaudit.proving.distances.refinements.slices import find_slice
 from dpaudit.proving.distances.refinements.symbols import Unread
+from dpaudit.proving.distances.rounding import multiply_up
 from dpaudit.proving.program import Node
 from dpaudit.proving.trace import NodeKind
 from dpaudit.proving.universe import UNBOUNDED, Distance
@@ -74,7 +75,9 @@ def scale_distance_up(distance: Distance, factor: float) -> Distance:
     if factor == 0:
         return Distance(0.0, 0.0, 0.0)
     times = factor * ROUNDING
-    return Distance(distance.l1 * times, distance.l2 * times, distance.linf * times)
+    # A product that underflows is above 0 all the same.
+    scaled = (multiply_up(float(one), times) for one in (distance.l1, distance.l2, distance.linf))
+    return Distance(*scaled)
 
 
 def _count_node_entries(node: Node) -> float:

@@ -106,7 +106,7 @@ def bound_take(knowledge: RuleKnowledge, node: Node) -> Facts:
         _take_ends(add_leading_axes(each, len(shape)), key)
         for each in (one.low, one.high, one.change)
     ]
-    counts = [_most_often(at) for at in key]
+    counts = [_most_often(at, size) for at, size in zip(key, shape, strict=True)]
     rows, of_row = one.rows, math.prod(counts)
     if rows is not None and (at := key[rows.axis]) is not None:
         positions = np.asarray(at, dtype=np.int64)
@@ -142,10 +142,12 @@ def _take_ends(ends: Ends, key: Key) -> Ends:
     return ends
 
 
-def _most_often(at: Sequence[int] | None) -> float:
+def _most_often(at: Sequence[int] | None, size: int | None) -> float:
     if at is None or len(at) < 2:
         return 1.0
-    return float(np.unique(np.asarray(at), return_counts=True)[1].max())
+    # A position from the end is that of an entry as well: -1 and 4 are one of five.
+    places = np.asarray(at) if size is None else np.asarray(at) % max(size, 1)
+    return float(np.unique(places, return_counts=True)[1].max())
 
 
 def bound_reshape(knowledge: RuleKnowledge, node: Node) -> Facts:

@@ -25,6 +25,7 @@ import numpy as np
 import dpaudit.faults.codes as faults
 from dpaudit.proving.distances.facts import ANYHOW, Ends, Facts, RowOrigins, of_nothing, of_public
 from dpaudit.proving.distances.rounding import (
+    divide_up,
     multiply_up,
     round_array_down,
     sqrt_up,
@@ -345,18 +346,18 @@ def divide_facts(total: Facts, count: float) -> Facts:
     """Return the facts of a value divided by a positive public number."""
     distance = Distance(
         *(
-            float(up(one / count))
+            float(divide_up(one, count))
             for one in (total.distance.l1, total.distance.l2, total.distance.linf)
         )
     )
     return Facts(
         round_array_down(total.low / count),
         up(total.high / count),
-        up(total.change / count),
+        divide_up(total.change, count),
         distance,
         rows=total.rows,
-        norms={kind: float(up(one / count)) for kind, one in total.norms.items()},
-        moves=up(total.moves / count),
+        norms={kind: float(divide_up(one, count)) for kind, one in total.norms.items()},
+        moves=divide_up(total.moves, count),
     )
 
 
