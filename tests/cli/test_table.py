@@ -33,6 +33,8 @@ def test_a_table_of_a_paper_is_one_certified_number(dpaudit, tmp_path):
         TWO_BY_TWO,
         TWO_BY_TWO.replace(",", ";"),
         "outcome,with_target,without_target\nguessed out,29,477\nguessed in,471,23\n",
+        "target,guessed in,guessed out\nwith,471,29\nwithout,23,477\n",
+        "run,said out,said in\nnon-members,477,23\nmembers,29,471\n",
         "outcome,without target,with target\nguessed in,23,471\nguessed out,477,29\n",
         "said,non-members,members\nno,477,29\nyes,23,471\n",
         "hits,runs,other_hits,other_runs\n471,500,23,500\n",

@@ -25,6 +25,9 @@ _MOST = 1000
 # Labels of the second row, and of the second column.
 _OUT = re.compile(r"\b(out|not|no|non|negatives?|misses|missed|0|false)\b")
 _WITHOUT = re.compile(r"\b(without|not|no|non|non ?members?|others?|out|absent|excluded|0|false)\b")
+# Words for the two kinds of runs, and for the two answers: a table may stand on its side.
+_SIDES = re.compile(r"\b(with|without|members?|non ?members?|target|included|excluded)\b")
+_ANSWERS = re.compile(r"\b(in|out|guess\w*|said|says|positives?|negatives?)\b")
 
 
 def read_attack_table(path: Path) -> tuple[AttackRow, ...]:
@@ -90,21 +93,28 @@ def _two_by_two(
     path: Path, names: Sequence[str], rows: Sequence[tuple[int, list[str]]]
 ) -> AttackRow:
     line = rows[0][0]
-    said = [cells[0] if len(cells) > 2 else "" for _, cells in rows]
-    if _are_turned(said, _OUT):
-        rows = rows[::-1]
+    said, sides = [cells[0] if len(cells) > 2 else "" for _, cells in rows], list(names[-2:])
     counts = [
         [_parse_attack_count(path, at, "counts", cell) for cell in cells[-2:]] for at, cells in rows
     ]
-    if _are_turned(names[-2:], _WITHOUT):
+    if _are_all(said, _SIDES) and _are_all(sides, _ANSWERS):
+        said, sides, counts = sides, said, [list(pair) for pair in zip(*counts, strict=True)]
+    if _are_turned(said, _OUT):
+        counts = counts[::-1]
+    if _are_turned(sides, _WITHOUT):
         counts = [pair[::-1] for pair in counts]
     (hits, other), (misses, rest) = counts
     return _make_file_attack_row(path, line, [hits, hits + misses, other, other + rest])
 
 
+def _are_all(labels: Sequence[str], words: re.Pattern[str]) -> bool:
+    """Return whether each label has one of some words."""
+    return all(words.search(label.lower().replace("_", " ")) for label in labels)
+
+
 def _are_turned(labels: Sequence[str], second: re.Pattern[str]) -> bool:
-    """Whether the first of two labels is the one that is expected second."""
-    first, last = (bool(second.search(label.lower().replace("_", " "))) for label in labels)
+    """Return whether the first of two labels is the one that is expected second."""
+    first, last = (_are_all([label], second) for label in labels)
     return first and not last
 
 
