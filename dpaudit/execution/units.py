@@ -27,6 +27,9 @@ _SEVERAL = 16  # units of a short stage
 _FEWEST = 8  # trials of each at least
 # ... and fewer where a call has a price of its own: no fewer than a drawer asks for.
 _COMPARED = 8
+# Trials of such a unit from which on it is no power of two: the program is idle between calls, and
+# a power of two may ask it nearly twice as often.
+_LARGE = 2**13
 # Seconds that a unit may take by the rate that was seen: half of what it may lose.
 _SECONDS = 1.0
 
@@ -109,7 +112,7 @@ def unit_size(
     several: bool = False,
     coarse: bool = False,
 ) -> int:
-    """Return how many trials make a unit: a power of two.
+    """Return how many trials make a unit: a power of two, but for large coarse ones.
 
     Parameters
     ----------
@@ -130,14 +133,15 @@ def unit_size(
     >>> unit_size(10_000, 8), unit_size(10**7, 8), unit_size(10**6, 2**20)
     (256, 65536, 64)
     >>> unit_size(10_000, 8, seconds_per_trial=0.05), unit_size(100_000, 8, coarse=True)
-    (16, 8192)
+    (16, 12500)
     """
     fitting = max(1, _BYTES // max(bytes_per_trial, 1))
     in_time = max(1, int(_SECONDS / seconds_per_trial)) if seconds_per_trial > 0 else _MOST
     spread = max(_LEAST, trials // (_COMPARED if coarse else _UNITS))
     if several:
         spread = min(spread, max(_FEWEST, trials // (_COMPARED if coarse else _SEVERAL)))
-    return _power_of_two(min(fitting, in_time, spread, _MOST))
+    most = min(fitting, in_time, spread, _MOST)
+    return most if coarse and most == spread >= _LARGE else _power_of_two(most)
 
 
 def _power_of_two(most: int) -> int:

@@ -51,7 +51,7 @@ def test_a_short_stage_has_several_units_where_they_are_compared(trials, size):
     assert unit_size(trials, 8, several=True) == size
 
 
-@pytest.mark.parametrize("trials", [500, 1000, 2000, 3500, 7000, 50_000, 100_000])
+@pytest.mark.parametrize("trials", [500, 1000, 2000, 3500, 7000, 50_000, 100_000, 123_457])
 def test_a_program_is_asked_often_enough_to_compare_its_calls(trials):
     assert unit_size(trials, 8, several=True, coarse=True) <= trials // probe._FEWEST_CALLS
 
