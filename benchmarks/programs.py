@@ -1,8 +1,9 @@
 """What dpaudit adds to the time of a program in another language that speaks the protocol.
 
 The stage that draws against the same program with the same requests, whose outputs nobody reads:
-both start the program, take 10^5 outputs of it and end with the last. In turns, one worker and one
-program at a time, each helper that comes with dpaudit and whose language is installed.
+both start the program, take 10^5 outputs of it and end with the last. In turns, for each helper
+that comes with dpaudit and whose language is installed: the program alone, the stage with one
+worker and one program, and the stage as an audit draws, with a worker for every core.
 
     python benchmarks/programs.py [--trials 100000] [--rounds 7]
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import shutil
 import statistics
@@ -32,6 +34,7 @@ from dpaudit.programs import Program
 from dpaudit.programs.drafting import write_helper
 
 RECORDS = np.array([1.0, 0.0, 1.0])
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,11 @@ LANGUAGES = (
 )
 
 
-def time_stage(crew: Crew, program: Program, units: list[Unit]) -> float:
-    """Return the seconds of the stage that draws, in one worker."""
+def time_stage(crew: Crew, program: Program, units: list[Unit], workers: int) -> float:
+    """Return the seconds of the stage that draws, in so many workers."""
     began = time.perf_counter()
     task = partial(output_unit, as_mechanism(program), RECORDS)  # as an audit draws
-    came = sum(len(one) for part in crew.map(task, units, 1) for one in part)
+    came = sum(len(one) for part in crew.map(task, units, workers) for one in part)
     if came != sum(unit.trials for unit in units):
         raise RuntimeError(f"{came} outputs came")
     return time.perf_counter() - began
@@ -80,23 +83,24 @@ def time_alone(command: str, folder: Path, units: list[Unit]) -> float:
     return time.perf_counter() - began
 
 
-def measure(language: Language, trials: int, rounds: int) -> tuple[list[float], list[float]]:
-    """Return the seconds of the program alone and of the stage, in turns."""
+def measure(language: Language, trials: int, rounds: int) -> list[list[float]]:
+    """Return the seconds of the program alone and of the stage with 1 worker and all, in turns."""
     units = plan_units(
         trials, unit_size(trials, 8, several=True, coarse=True), stream(0, "benchmark")
     )
-    alone, stage = list[float](), list[float]()
+    taken: list[list[float]] = [[], [], []]
     with tempfile.TemporaryDirectory() as made, Crew() as crew:
         folder = Path(made)
         write_helper(language.name, folder)
         if language.build:
             subprocess.run(shlex.split(language.build), cwd=folder, check=True)
         for number in range(rounds + 1):  # the first warms up
-            command = f"{language.command} 1.{'0' * (number + 1)}"  # no program is taken again
-            alone.append(time_alone(command, folder, units))
-            program = Program(command, protocol="lines", folder=folder)
-            stage.append(time_stage(crew, program.settled(None), units))
-    return alone[1:], stage[1:]
+            commands = [f"{language.command} 1.{'0' * (2 * number + k)}" for k in (1, 2)]
+            taken[0].append(time_alone(commands[0], folder, units))
+            for command, workers, some in zip(commands, (1, CORES), taken[1:], strict=True):
+                program = Program(command, protocol="lines", folder=folder)  # a new one each time
+                some.append(time_stage(crew, program.settled(None), units, workers))
+    return [some[1:] for some in taken]
 
 
 def main() -> None:
@@ -104,16 +108,18 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=7)
     given = parser.parse_args()
-    print("language    alone    stage    ratio of medians    least ratio of a round")
+    print(f"language    alone   1 worker   {CORES} workers (ratios of medians)")
     for language in LANGUAGES:
         if not language.is_installed:
             print(f"{language.name:<11} is not installed")
             continue
-        alone, stage = measure(language, given.trials, given.rounds)
-        middle = statistics.median(alone), statistics.median(stage)
-        least = min(mine / its for mine, its in zip(stage, alone, strict=True))
-        print(f"{language.name:<11}{middle[0]:6.3f} s {middle[1]:6.3f} s", end="")
-        print(f"{middle[1] / middle[0]:14.2f} {least:20.2f}", flush=True)
+        alone, one, all_workers = map(
+            statistics.median, measure(language, given.trials, given.rounds)
+        )
+        print(f"{language.name:<11}{alone:6.3f} s", end="")
+        for stage in (one, all_workers):
+            print(f"  {stage:6.3f} s ({stage / alone:.2f})", end="")
+        print(flush=True)
 
 
 if __name__ == "__main__":
