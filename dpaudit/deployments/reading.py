@@ -38,6 +38,10 @@ _PARTS = frozenset(
 _WORDS: Mapping[str, str] = {
     "variant_name": "variant",
     "variant": "variant",
+    "flavor": "variant",
+    "flavour": "variant",
+    "dp_flavor": "variant",
+    "privacy_flavor": "variant",
     "definition": "variant",
     "privacy_definition": "variant",
     "guarantee": "variant",

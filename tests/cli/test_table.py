@@ -38,6 +38,7 @@ def test_a_table_of_a_paper_is_one_certified_number(dpaudit, tmp_path):
         "outcome,without target,with target\nguessed in,23,471\nguessed out,477,29\n",
         "said,non-members,members\nno,477,29\nyes,23,471\n",
         "hits,runs,other_hits,other_runs\n471,500,23,500\n",
+        "threshold,hits,runs,false_hits,false_runs\n0.5,471,500,23,500\n",
         "runs\thits\tother_runs\tother_hits\n500\t471\t500\t23\n",
     ],
 )

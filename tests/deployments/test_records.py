@@ -142,3 +142,11 @@ def test_json_and_toml_say_the_same_as_yaml(tmp_path):
         judgement = judged(tmp_path, content, suffix)
         assert [one.code for one in judgement.discrepancies] == ["pure-delta"]
         assert [one.line for one in judgement.facts.fields] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "named", ["flavor: pure DP", "dp_flavor:\n  name: Pure DP", "privacy_definition: pure"]
+)
+def test_a_pure_variant_is_read_under_each_of_its_names(tmp_path, named):
+    judgement = judged(tmp_path, f"{named}\nepsilon: 1\ndelta: 1e-6\n")
+    assert [one.code for one in judgement.discrepancies] == ["pure-delta"]

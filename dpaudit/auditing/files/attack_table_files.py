@@ -22,6 +22,8 @@ _EXPECTED = (
 )
 _OF_ATTACKS = frozenset({"hits", "tp", "fp", "tpr", "fpr", "runs"})  # then a row is an attack
 _MOST = 1000
+# Names of the options of the command, for columns.
+_AS_OPTIONS = {"false_hits": "other_hits", "false_runs": "other_runs", "false_of": "other_runs"}
 # Labels of the second row, and of the second column.
 _OUT = re.compile(r"\b(out|not|no|non|negatives?|misses|missed|0|false)\b")
 _WITHOUT = re.compile(r"\b(without|not|no|non|non ?members?|others?|out|absent|excluded|0|false)\b")
@@ -47,7 +49,8 @@ def read_attack_table(path: Path) -> tuple[AttackRow, ...]:
     lines = _read_attack_cells(path)
     if not lines:
         raise DataError(f"{path}: is empty, expected {_EXPECTED}")
-    names = [re.sub(r"[\s_-]+", "_", name.lower()) for name in lines[0][1]]
+    given = [re.sub(r"[\s_-]+", "_", name.lower()) for name in lines[0][1]]
+    names = [_AS_OPTIONS.get(name, name) for name in given]
     rows = lines[1:]
     if all(name in names for name in COLUMNS):
         found = [
