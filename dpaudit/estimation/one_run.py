@@ -1,4 +1,4 @@
-"""One run: epsilon from the coins of many canaries, guessed after a single execution.
+"""One run: p-values of a guarantee from the coins of many canaries, guessed after the run.
 
 | symbol | name         | meaning                                                              |
 |--------|--------------|----------------------------------------------------------------------|
@@ -9,6 +9,12 @@
 | C, v   | ``correct``  | how many guesses are right                                           |
 | W      |              | Bin(r, q), q = e^epsilon / (1 + e^epsilon)                           |
 | b, B   |              | P(W = v) and P(W >= v)                                               |
+
+How many guesses to make is fixed beforehand, as a number of the highest and of the lowest scores;
+of several such plans each pays its share of the error probability.
+
+An (epsilon, delta) guarantee
+-----------------------------
 
 If coins to output is (epsilon, delta)-DP then, for 1 <= v <= r,
 
@@ -34,13 +40,11 @@ Theorem 5.2. Their Corollary 5.4, ``B + 2 m delta max over i of P(v - i <= W < v
 where it matters, but near 1 it is up to 2% too small: m = r = 2, v = 1, epsilon = 2, delta = 0.1
 give .9915, and a linear program over all mechanisms finds one that reaches .9991.
 
-How many guesses to make is fixed beforehand, as a number of the highest and of the lowest scores;
-of several such plans each pays its share of the error probability.
+A whole trade-off curve
+-----------------------
 
-One run against a whole trade-off curve: sharper than any single (epsilon, delta) of it.
-
-Coins, guesses, m, r, v and C are those of `dpaudit.estimation.one_run`. Let a guarantee hold for
-inputs in which one coin differs, in both directions, and let f be its trade-off curve: an event of
+A curve is sharper than any single (epsilon, delta) of it. Let a guarantee hold for inputs in which
+one coin differs, in both directions, and let f be its trade-off curve: an event of
 probability y under one input has at least ``G(y) = f(1 - y)`` under the other, and G is convex.
 
 With ``S_u = P(C >= u)`` and ``D_u = sum over j >= u of S_j``, for every u >= 1
@@ -56,7 +60,7 @@ and as r - C are wrong, ``x = sum over c >= u - 1 of (r - c) P_c = (r - u + 1) S
 G grows, so the right-hand side grows with every S_j. Starting from S_v = tau and S_j = 0 beyond,
 the least S_(v-1), S_(v-2), ..., S_0 follow one after the other; where S_0 exceeds 1, P(C >= v) is
 not tau, nor more. That is a p-value of the guarantee, if not the least: for (epsilon, delta)-DP
-`dpaudit.estimation.one_run.p_value` is exact, and a few percent smaller. To follow the counts down
+`p_value` is exact, and a few percent smaller. To follow the counts down
 is the idea of Mahloujifar, Melis & Chaudhuri 2024 ("Auditing f-differential privacy in one run").
 
 A guarantee's ``trade_off`` is asked for once a count; where that is a search, it takes a while.
