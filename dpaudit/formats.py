@@ -7,6 +7,7 @@ is of before there was one, and is read as what was written then.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -39,6 +40,34 @@ SCHEMAS: Mapping[str, int] = MappingProxyType(
     }
 )
 _NEWER = "pip install --upgrade dpaudit"
+
+
+def to_json(value: Any, *, non_finite: str | None) -> Any:
+    """Return a value as JSON has it: numbers that are not finite as a text, or as null.
+
+    Parameters
+    ----------
+    value
+        A value, or mappings, lists and tuples of values.
+    non_finite
+        The text for infinity, with a minus sign for its negative; None for null.
+
+    Examples
+    --------
+    >>> to_json({"ends": (1.5, -math.inf)}, non_finite="Infinity")
+    {'ends': [1.5, '-Infinity']}
+    >>> to_json([math.nan, 2], non_finite=None)
+    [None, 2]
+    """
+    if isinstance(value, Mapping):
+        return {name: to_json(one, non_finite=non_finite) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(one, non_finite=non_finite) for one in value]
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    if non_finite is None or math.isnan(value):
+        return None if non_finite is None else "NaN"
+    return non_finite if value > 0 else f"-{non_finite}"
 
 
 def add_schema(kind: str, document: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ are written with as many digits as tell them apart, fractions as text ("1/3").
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from dpaudit.affine.changes import Box, Change, Direction, L1Ball, L2Ball
 from dpaudit.affine.form import AffineForm, forms_in
 from dpaudit.affine.kinds import SparseMatrix
 from dpaudit.affine.program import AffineProgram, BlockTerm, CoordinateBlock, Ids
-from dpaudit.formats import add_schema
+from dpaudit.formats import add_schema, to_json
 from dpaudit.refutation.certificate import FORMAT, VERSION
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def _is_small(ids: Ids, change: Change) -> bool:
 
 
 def _build_certificate_view(observer: str, about: str, mu: Any) -> dict[str, Any]:
-    ends = [one if math.isfinite(one) else "Infinity" for one in (mu.lower, mu.upper)]
+    ends = to_json([mu.lower, mu.upper], non_finite="Infinity")
     return {"observer": observer, "about": about, "lower": ends[0], "upper": ends[1]}
 
 

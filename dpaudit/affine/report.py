@@ -19,7 +19,7 @@ from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.view import delta_of, epsilon_of
 from dpaudit.escaping import one_line
 from dpaudit.files import prepare_directory, write_files
-from dpaudit.formats import add_schema
+from dpaudit.formats import add_schema, to_json
 from dpaudit.notebook import render_notebook_table as html_table
 from dpaudit.notebook import render_piece
 from dpaudit.plots import Curve, Grid, Panel, draw_grid, draw_panel
@@ -396,7 +396,8 @@ def _make_delta_curve(name: str, mu: Bracket, epsilons: Sequence[float]) -> Curv
 
 
 def _to_json_ends(bracket: Bracket) -> list[float | str]:
-    return [one if math.isfinite(one) else "Infinity" for one in (bracket.lower, bracket.upper)]
+    found: list[float | str] = to_json([bracket.lower, bracket.upper], non_finite="Infinity")
+    return found
 
 
 def _format_name_list(names: Sequence[str], most: int = 8) -> str:

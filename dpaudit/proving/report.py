@@ -13,7 +13,7 @@ from typing import Any
 
 from dpaudit.faults.catalogue import fault_line
 from dpaudit.files import prepare_directory, write_files
-from dpaudit.formats import add_schema
+from dpaudit.formats import add_schema, to_json
 from dpaudit.guarantees.kinds import (
     ApproximateDP,
     GaussianDP,
@@ -298,7 +298,7 @@ class CodeProof:
             "compared": self.compared,
             "uncertified": self.uncertified,
         }
-        return add_schema("code-proof", _to_plain_report(found))
+        return add_schema("code-proof", to_json(found, non_finite="Infinity"))
 
     @classmethod
     def from_document(
@@ -385,15 +385,6 @@ def _claim_of(found: Mapping[str, float]) -> Guarantee:
 
 def _format_proof_number(value: float) -> str:
     return format_significant(value, _DIGITS, ROUND_CEILING)
-
-
-def _to_plain_report(value: Any) -> Any:
-    """Return a value with infinite numbers as text."""
-    if isinstance(value, Mapping):
-        return {name: _to_plain_report(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_to_plain_report(one) for one in value]
-    return "Infinity" if isinstance(value, float) and math.isinf(value) else value
 
 
 def _numbers_of(value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.formats import add_schema
+from dpaudit.formats import add_schema, to_json
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.replaying.counting import most_of_counts
 from dpaudit.replaying.digits import in_four_digits
@@ -280,8 +280,4 @@ def _round_fields(one: _Held, rounding: str, *names: str) -> _Held:
 
 
 def _to_plain_numbers(held: Mapping[str, Any]) -> dict[str, Any]:
-    """Return numbers that JSON has; what is infinite as text."""
-    return {
-        name: "infinite" if isinstance(value, float) and math.isinf(value) else value
-        for name, value in held.items()
-    }
+    return {name: to_json(value, non_finite="infinite") for name, value in held.items()}

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from dpaudit.escaping import make_printable
 from dpaudit.files import write_files
-from dpaudit.formats import add_schema
+from dpaudit.formats import add_schema, to_json
 from dpaudit.palette import with_night
 from dpaudit.report.formatting import format_integer, format_percent, format_significant
 from dpaudit.report.render import make_template_environment, markdown_text
@@ -305,7 +305,7 @@ def _make_tested_document(one: Tested) -> dict[str, Any]:
         "true_epsilon": one.true,
         "made_unsound": one.control,
         "sound": one.sound,
-        "median_certified_over_true": _convert_infinite_to_none(one.closeness),
+        "median_certified_over_true": to_json(one.closeness, non_finite=None),
         "cpu_seconds": round(one.seconds, 2),
         "rates": [
             {
@@ -324,8 +324,8 @@ def _make_measured_document(one: KnownAnswerAudit) -> dict[str, Any]:
     return {
         "name": one.name,
         "claimed_epsilon": one.claimed,
-        "true_epsilon": _convert_infinite_to_none(one.true),
-        "best_event_epsilon": _convert_infinite_to_none(one.event),
+        "true_epsilon": to_json(one.true, non_finite=None),
+        "best_event_epsilon": to_json(one.event, non_finite=None),
         "delta": one.delta,
         "certified_epsilon": one.found.lower,
         "nearly_certain_epsilon": one.found.nearly_certain,
@@ -340,10 +340,6 @@ def _make_measured_document(one: KnownAnswerAudit) -> dict[str, Any]:
         "transcripts_per_dataset": one.found.trials,
         "cpu_seconds": round(one.found.seconds, 2),
     }
-
-
-def _convert_infinite_to_none(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _what_is_missing(result: SelfTest) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dpaudit.escaping import one_line
 from dpaudit.files import write_files
+from dpaudit.formats import to_json
 from dpaudit.plots import Curve, Panel, render_picture
 from dpaudit.report.formatting import format_significant
 from dpaudit.spending.chain import ChainEntry
@@ -150,7 +151,7 @@ def charge_text(found: Charge) -> str:
     document = {
         "fits": found.fits,
         "currency": found.currency,
-        "spent": _convert_infinity_to_text(found.spent),
+        "spent": to_json(found.spent, non_finite="Infinity"),
         "size": found.size,
         "more": None if found.is_slow else found.more.model_dump(),
         "would_fit": None if (one := found.would_fit) is None else {one.name: one.value},
@@ -158,10 +159,6 @@ def charge_text(found: Charge) -> str:
         "entry": found.entry.model_dump(mode="json"),
     }
     return json.dumps(document, indent=2)
-
-
-def _convert_infinity_to_text(value: float) -> float | str:
-    return value if math.isfinite(value) else "Infinity"
 
 
 def as_json_text(found: SpendDocument) -> str:
