@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import dpaudit
-from dpaudit.scan.environments import build_environment
+from dpaudit.scan.remote.environments import build_environment
 from dpaudit.selftest.laws import Scored
 
 REQUIREMENTS = ("jax-privacy==2.0.0", "privacy-estimates==0.1.0.post1")

@@ -380,8 +380,8 @@ EXEMPT = {
         "dpaudit.mechanisms.foreign.touched_state",
         "dpaudit.neighbours.cells",
         "dpaudit.scan.accountants.plain.child",
-        "dpaudit.scan.child",
-        "dpaudit.scan.probe",
+        "dpaudit.scan.remote.child",
+        "dpaudit.scan.remote.probe",
         "dpaudit.store.identity",
     },
     global_randomness: {
@@ -391,7 +391,7 @@ EXEMPT = {
         "dpaudit.freezing.primitives",
         "dpaudit.freezing.seeds",
         "dpaudit.mechanisms.foreign.calling",
-        "dpaudit.scan.child",
+        "dpaudit.scan.remote.child",
     },
     # Words of others: of exceptions, of sqlite, of who states which findings are known. Where the
     # names are not of words: keys of documents, arguments of a primitive, an expression. And where
@@ -407,14 +407,14 @@ EXEMPT = {
         "dpaudit.replaying.entries",  # a place: a file and a line
         "dpaudit.report.entries",
         "dpaudit.scan.accountants.asking",
-        "dpaudit.scan.events",
-        "dpaudit.scan.known",
+        "dpaudit.scan.certification.events",
+        "dpaudit.scan.publication.known",
         "dpaudit.services.service",  # a header of a server, placeholders of a template
         "dpaudit.store.file",
     },
     too_long: {
         "dpaudit.execution.worker",  # a script: its environment has nothing else of ours
-        "dpaudit.scan.child",  # likewise
+        "dpaudit.scan.remote.child",  # likewise
         "dpaudit.proving.checker",  # likewise
     },
 }

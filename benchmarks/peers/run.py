@@ -1,7 +1,7 @@
 """Everybody on the same work, one after the other, on one thread: ``make peers``.
 
-Environments of the other packages are built once, pinned (`dpaudit.scan.environments`). What is
-compared: the upper end of epsilon and the processor's time of accountants, the median certified
+Environments of the other packages are built once, pinned (`dpaudit.scan.remote.environments`). What
+is compared: the upper end of epsilon and the processor's time of accountants, the median certified
 lower end and the time of auditors on the same scores, and what dpaudit certifies of DP-Sniper's
 mechanisms beside what DP-Sniper published. Writes ``docs/peers.md`` and ``build/peers.json``.
 """
@@ -26,7 +26,7 @@ from benchmarks.peers import page, peers, work
 from dpaudit.errors import DpauditError
 from dpaudit.execution import one_thread
 from dpaudit.scan.accountants.asking import MethodAnswer, ask_in_environment
-from dpaudit.scan.environments import build_environment
+from dpaudit.scan.remote.environments import build_environment
 from dpaudit.selftest import answers
 from dpaudit.selftest.black_box import audit
 from dpaudit.selftest.run import FULL, QUICK, TINY

@@ -15,9 +15,9 @@ from dpaudit.report.catalogue import Catalogue
 from dpaudit.report.document import read_index, read_report, write_index
 from dpaudit.report.render import render_html
 from dpaudit.report.schema import Report
-from dpaudit.scan.gallery import SCAN, read_published
-from dpaudit.scan.gallery import write_index as write_index_of_packages
-from dpaudit.scan.pages import render_scan_page
+from dpaudit.scan.publication.gallery import SCAN, read_published
+from dpaudit.scan.publication.gallery import write_index as write_index_of_packages
+from dpaudit.scan.publication.pages import render_scan_page
 
 
 def write_pages(folder: Path) -> None:

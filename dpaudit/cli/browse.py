@@ -182,7 +182,7 @@ def schema(
         model = SpendDocument
     elif kind != "report":
         from dpaudit.scan.finding import ScanResult
-        from dpaudit.scan.published import PublishedScan
+        from dpaudit.scan.publication.published import PublishedScan
 
         model = ScanResult if kind == "scan" else PublishedScan
     streams.write_result_text(json.dumps(json_schema(model), indent=2))

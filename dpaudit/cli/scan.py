@@ -160,7 +160,7 @@ class Destinations:
     def prepare(self, package: str) -> None:
         """Try every folder and what a person stated, so that a long scan does not end in vain."""
         from dpaudit.files import prepare_directory
-        from dpaudit.scan.known import PackageNotes
+        from dpaudit.scan.publication.known import PackageNotes
 
         for one in (self.out, self.gallery):
             if one is not None:
@@ -310,7 +310,7 @@ def _format_scan_closing(result: ScanResult) -> str:
     from decimal import ROUND_FLOOR
 
     from dpaudit.report.formatting import format_significant
-    from dpaudit.scan.pages import format_undecided_subjects
+    from dpaudit.scan.publication.pages import format_undecided_subjects
 
     checks = ", ".join(f"{count} {what}" for what, count in result.checks.items())
     found = f"{len(result.findings)} findings" if result.findings else "No finding"

@@ -57,7 +57,7 @@ def scan_one(
     from dpaudit.scan.accountants.publishing import publish_accountant_scan
     from dpaudit.scan.accountants.scan import scan_accountant
     from dpaudit.scan.entries import make_accountant_entries
-    from dpaudit.scan.environments import place_of
+    from dpaudit.scan.remote.environments import place_of
 
     card = get_accountant_card(name)
     for folder in (out, gallery):

@@ -20,7 +20,7 @@ from dpaudit.report.formatting import as_certain, format_significant
 from dpaudit.scan.accountants.document import AccountantScan, AnswerGroup
 from dpaudit.scan.accountants.page import format_closing_sentence, format_group_sentence
 from dpaudit.scan.finding import ScanFinding, ScanResult
-from dpaudit.scan.pages import format_finding_count, format_undecided_subjects
+from dpaudit.scan.publication.pages import format_finding_count, format_undecided_subjects
 
 _DIGITS = 4  # of a certified bound
 

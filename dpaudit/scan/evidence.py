@@ -15,13 +15,13 @@ from pathlib import Path
 import dpaudit._validate as check
 from dpaudit.execution import Progress, Silent, available_cores
 from dpaudit.extension.package import Package, Subject
-from dpaudit.scan.bench import Installed
-from dpaudit.scan.disclosure import write_drafts
-from dpaudit.scan.environments import place_of
 from dpaudit.scan.finding import ScanFinding, ScanResult
-from dpaudit.scan.gallery import publish_scan, write_scan
-from dpaudit.scan.known import PackageNotes
-from dpaudit.scan.reproduction import find_smallest_reproduction
+from dpaudit.scan.publication.disclosure import write_drafts
+from dpaudit.scan.publication.gallery import publish_scan, write_scan
+from dpaudit.scan.publication.known import PackageNotes
+from dpaudit.scan.remote.bench import Installed
+from dpaudit.scan.remote.environments import place_of
+from dpaudit.scan.reproduction.reproduction import find_smallest_reproduction
 from dpaudit.scan.scan import file_of
 from dpaudit.scan.write import write_scan_json
 

@@ -16,7 +16,7 @@ from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.extension.package import PackageClaim
 from dpaudit.guarantees import kinds
 from dpaudit.report.counts import Probability, ReportPart
-from dpaudit.scan.values import value_of
+from dpaudit.scan.reproduction.values import value_of
 from dpaudit.verdicts import Verdict, in_present_words
 
 Kind = Literal["structure", "distribution", "floating point"]
@@ -129,9 +129,10 @@ class CarryingCounts(ReportPart):
 class ScanFinding(ReportPart):
     """A claim that was refuted on one pair of datasets.
 
-    ``parameters``, ``dataset`` and ``neighbour`` are Python expressions (`dpaudit.scan.values`).
-    ``lower`` is certified, in the number of the claim (epsilon at ``at_delta``, rho or mu), on
-    outputs that chose nothing; it holds with ``confidence`` for all findings of a scan together.
+    ``parameters``, ``dataset`` and ``neighbour`` are Python expressions
+    (`dpaudit.scan.reproduction.values`). ``lower`` is certified, in the number of the claim
+    (epsilon at ``at_delta``, rho or mu), on outputs that chose nothing; it holds with
+    ``confidence`` for all findings of a scan together.
     """
 
     package: str

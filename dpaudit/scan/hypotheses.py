@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from dpaudit.extension.package import PackageClaim, Subject
-from dpaudit.scan.certify import Certified
+from dpaudit.scan.candidates.pairs import FAMILIES, SubjectCandidate
+from dpaudit.scan.certification.certify import Certified
+from dpaudit.scan.certification.floating import FloatingRan
 from dpaudit.scan.finding import FailedSearch
-from dpaudit.scan.floating import FloatingRan
-from dpaudit.scan.pairs import FAMILIES, SubjectCandidate
 
 
 class Hypothesis(NamedTuple):

@@ -2,13 +2,13 @@
 
 Formal guarantee. Let H be the number of hypotheses of the whole scan: of each subject, one for each
 setting, relation, family of pairs and claim, and of additive ones also for each corner of numbers
-(`dpaudit.scan.floating`). H follows from the card and from which subjects are
+(`dpaudit.scan.certification.floating`). H follows from the card and from which subjects are
 asked for, and so is fixed before anything is drawn. Each hypothesis is tested at most once, with
 error probability ``alpha / H`` on outputs that chose neither its pair nor its events
-(`dpaudit.scan.certify`). Which of them are tested, in what order, and on which pair, depends on
-screens and on time; whatever these choose, a hypothesis whose claim is true is refuted with
-probability at most ``alpha / H``, given all that was drawn for its choice. By the union bound a
-scan of a package all of whose claims are true refutes any of them with probability at most alpha.
+(`dpaudit.scan.certification.certify`). Which of them are tested, in what order, and on which pair,
+depends on screens and on time; whatever these choose, a hypothesis whose claim is true is refuted
+with probability at most ``alpha / H``, given all that was drawn for its choice. By the union bound
+a scan of a package all of whose claims are true refutes any of them with probability at most alpha.
 Hypotheses may depend on each other in any way: the union bound asks for no independence of them. No
 step-down as Holm's is taken: at the confidence that is usual here it would gain a hundredth of a
 standard error, and the bounds that are shown would no longer hold all together.
@@ -37,9 +37,11 @@ from dpaudit.execution import Limits, Progress, Silent, available_cores
 from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import Package, PackageClaim, Subject
 from dpaudit.redaction import set_records_shown
-from dpaudit.scan.ascent import Guide
-from dpaudit.scan.corners import Corner
-from dpaudit.scan.environments import VersionEnvironment, place_of
+from dpaudit.scan.candidates.ascent import Guide
+from dpaudit.scan.candidates.corners import Corner
+from dpaudit.scan.candidates.pairs import make_subject_pairs
+from dpaudit.scan.certification.floating import FloatingScan, checks_of
+from dpaudit.scan.certification.floating import count_floating_hypotheses as floating_hypotheses
 from dpaudit.scan.finding import (
     Certainty,
     ClaimCheck,
@@ -48,22 +50,20 @@ from dpaudit.scan.finding import (
     ScanResult,
     make_claimed_guarantee,
 )
-from dpaudit.scan.floating import FloatingScan, checks_of
-from dpaudit.scan.floating import count_floating_hypotheses as floating_hypotheses
-from dpaudit.scan.foreign import Foreign
-from dpaudit.scan.guide import frozen_noise
 from dpaudit.scan.hypotheses import Hypothesis, Ran, count_hypotheses, remarks_of
-from dpaudit.scan.pairs import make_subject_pairs
-from dpaudit.scan.parsing import parse_source
-from dpaudit.scan.subject import PAIRS, SubjectScan
-from dpaudit.scan.values import format_expression
-from dpaudit.scan.worst_words import (
+from dpaudit.scan.publication.worst_words import (
     find_refuted_relations,
     format_refuted_setting,
     format_worst_sentence,
     is_refuted_at,
     measure_claim_excess,
 )
+from dpaudit.scan.remote.environments import VersionEnvironment, place_of
+from dpaudit.scan.remote.foreign import Foreign
+from dpaudit.scan.remote.guide import frozen_noise
+from dpaudit.scan.reproduction.parsing import parse_source
+from dpaudit.scan.reproduction.values import format_expression
+from dpaudit.scan.subject import PAIRS, SubjectScan
 from dpaudit.verdicts import Verdict
 
 CONFIDENCE = 1 - 1e-6

@@ -23,13 +23,13 @@ from dpaudit.execution.failures import DrawTimeout, WorkerEnded, convert_unfores
 from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.scan.ascent import Ascent, Climbed, Guide, calls_in
-from dpaudit.scan.certify import SampleSizes, certify_claim
+from dpaudit.scan.candidates.ascent import Ascent, Climbed, Guide, calls_in
+from dpaudit.scan.candidates.pairs import FAMILIES, SubjectCandidate, make_subject_pairs
+from dpaudit.scan.candidates.screen import first_look, list_claim_points, second_look
+from dpaudit.scan.certification.certify import SampleSizes, certify_claim
 from dpaudit.scan.finding import FailedSearch
-from dpaudit.scan.foreign import DrawnTogether, Foreign
 from dpaudit.scan.hypotheses import Hypothesis, Ran, Weighed
-from dpaudit.scan.pairs import FAMILIES, SubjectCandidate, make_subject_pairs
-from dpaudit.scan.screen import first_look, list_claim_points, second_look
+from dpaudit.scan.remote.foreign import DrawnTogether, Foreign
 
 # Outputs of each dataset that a look takes.
 FIRST = 6

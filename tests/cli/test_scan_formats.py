@@ -109,7 +109,7 @@ def test_an_accountant_has_a_result_for_each_kind_of_false_claim(dpaudit, monkey
     class Place:
         command = "python"
 
-    monkeypatch.setattr("dpaudit.scan.environments.place_of", lambda *_: Place())
+    monkeypatch.setattr("dpaudit.scan.remote.environments.place_of", lambda *_: Place())
     monkeypatch.setattr("dpaudit.scan.accountants.scan.scan_accountant", lambda *_, **__: scanned())
     ran = dpaudit("scan", "dp-accounting", f"--format=sarif={tmp_path}/a.sarif", "--format=github")
     run = valid_sarif((tmp_path / "a.sarif").read_text("utf-8"))

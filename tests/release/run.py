@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dpaudit.scan.interpreters import find_interpreter
+from dpaudit.scan.remote.interpreters import find_interpreter
 from tests.release import checks
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,7 +15,7 @@ from dpaudit.errors import DpauditError
 from dpaudit.extension.registry import PACKAGES
 from dpaudit.formats import read_json
 from dpaudit.scan.accountants.cards import ACCOUNTANTS
-from dpaudit.scan.environments import CannotBeBuilt, place_of
+from dpaudit.scan.remote.environments import CannotBeBuilt, place_of
 from dpaudit.scan.write import read
 
 JUDGED = (0, 1)

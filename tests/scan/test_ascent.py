@@ -6,12 +6,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-import dpaudit.scan.ascent as ascent
+import dpaudit.scan.candidates.ascent as ascent
 from dpaudit.execution import Limits
-from dpaudit.scan.ascent import CALLS, Ascent, PairGlimpses, calls_in, constants_of
-from dpaudit.scan.environments import VersionEnvironment
-from dpaudit.scan.foreign import Foreign
-from dpaudit.scan.guide import Glimpse, frozen_noise
+from dpaudit.scan.candidates.ascent import CALLS, Ascent, PairGlimpses, calls_in, constants_of
+from dpaudit.scan.remote.environments import VersionEnvironment
+from dpaudit.scan.remote.foreign import Foreign
+from dpaudit.scan.remote.guide import Glimpse, frozen_noise
 from dpaudit.scan.scan import ScanBudget, file_of, scan_package
 
 

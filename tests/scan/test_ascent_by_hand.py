@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-import dpaudit.scan.ascent as ascent
+import dpaudit.scan.candidates.ascent as ascent
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.freezing.glimpse import CHANGED, UNSEEN
-from dpaudit.scan.ascent import CALLS, Ascent, PairGlimpses, calls_in, constants_of
+from dpaudit.scan.candidates.ascent import CALLS, Ascent, PairGlimpses, calls_in, constants_of
 from dpaudit.search.showing import NOTHING
 
 ADD, REPLACE = "add-remove-record", "replace-record"

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-import dpaudit.scan.bench as bench
-from dpaudit.scan.bench import START, Bench, Installed
+import dpaudit.scan.remote.bench as bench
+from dpaudit.scan.remote.bench import START, Bench, Installed
 
 RUN = {"out": ["number", 1.0]}
 HERE = Installed(python=Path(sys.executable), code=Path("tools.py"))

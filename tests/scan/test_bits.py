@@ -8,9 +8,9 @@ import pytest
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.scan.certify import SampleSizes
-from dpaudit.scan.floating import certify_number_bits
-from dpaudit.scan.keeping import RefutationLook
+from dpaudit.scan.certification.certify import SampleSizes
+from dpaudit.scan.certification.floating import certify_number_bits
+from dpaudit.scan.certification.keeping import RefutationLook
 
 PAIR = Pair(np.array([0.0]), np.array([1.0]), REPLACE_RECORD)
 

@@ -14,8 +14,8 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.extension.package import Package, PackageClaim, Parameters, Subject
 from dpaudit.extension.registry import PACKAGES
 from dpaudit.neighbours.candidates import Candidate
+from dpaudit.scan.candidates.pairs import make_subject_pairs as pairs_of
 from dpaudit.scan.packages.python_dp import card as python_dp
-from dpaudit.scan.pairs import make_subject_pairs as pairs_of
 from dpaudit.search.edits import find_edited_neighbours
 
 CARDS = [PACKAGES.get(name) for name in PACKAGES]

@@ -10,7 +10,7 @@ import pytest
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.report.formatting import format_significant
 from dpaudit.scan.finding import CarryingCounts
-from dpaudit.scan.pages import format_certified_bound, format_supported_bound
+from dpaudit.scan.publication.pages import format_certified_bound, format_supported_bound
 from tests.audit.printed_bounds import Printed
 
 GALLERY = Path(__file__).parents[2] / "reports" / "packages"

@@ -12,9 +12,9 @@ from dpaudit.execution.failures import WorkerEnded
 from dpaudit.mechanisms.outputs.features import LogRatios, OneOf, OnePart, OneValue
 from dpaudit.mechanisms.outputs.layout import INFINITE, NAN
 from dpaudit.mechanisms.outputs.leaves import ABSENT
-from dpaudit.scan import certify
-from dpaudit.scan.certify import SampleSizes, certify_claim
-from dpaudit.scan.foreign import DrawnTogether
+from dpaudit.scan.certification import certify
+from dpaudit.scan.certification.certify import SampleSizes, certify_claim
+from dpaudit.scan.remote.foreign import DrawnTogether
 
 # The error probability
 

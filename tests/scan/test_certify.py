@@ -16,9 +16,9 @@ from dpaudit.execution.failures import WorkerEnded
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP
 from dpaudit.mechanisms.outputs.layout import layout_of
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.scan import certify
-from dpaudit.scan.certify import SampleSizes, certify_claim
-from dpaudit.scan.foreign import DrawnTogether
+from dpaudit.scan.certification import certify
+from dpaudit.scan.certification.certify import SampleSizes, certify_claim
+from dpaudit.scan.remote.foreign import DrawnTogether
 
 PAIR = Pair(np.array([0.0]), np.array([1.0]), REPLACE_RECORD)
 

@@ -9,14 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.scan.floating as floating
-import dpaudit.scan.keeping as keeping
+import dpaudit.scan.certification.floating as floating
+import dpaudit.scan.certification.keeping as keeping
 from dpaudit.execution.failures import DrawTimeout
 from dpaudit.extension.package import MadePair, PackageClaim, Subject
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.scan.certify import SampleSizes
-from dpaudit.scan.corners import (
+from dpaudit.scan.candidates.corners import (
     _convert_like_dataset,
     _is_numbers,
     _is_value_allowed,
@@ -25,10 +24,11 @@ from dpaudit.scan.corners import (
     _parse_number_bounds,
     corner_pairs,
 )
-from dpaudit.scan.finite_numbers import convert_to_numbers, is_finite_number
-from dpaudit.scan.floating import FloatingScan, of_bits
-from dpaudit.scan.keeping import KEPT, RefutationLook, Seen, _is_another, _is_steady
-from dpaudit.scan.pairs import SubjectCandidate, make_subject_pairs
+from dpaudit.scan.candidates.pairs import SubjectCandidate, make_subject_pairs
+from dpaudit.scan.certification.certify import SampleSizes
+from dpaudit.scan.certification.finite_numbers import convert_to_numbers, is_finite_number
+from dpaudit.scan.certification.floating import FloatingScan, of_bits
+from dpaudit.scan.certification.keeping import KEPT, RefutationLook, Seen, _is_another, _is_steady
 
 CLAIM = PackageClaim(epsilon=1.0, where="it")
 ADDED, REPLACED = "add-remove-record", "replace-record"

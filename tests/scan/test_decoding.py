@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import MechanismError
-from dpaudit.scan.decoding import decode_observation
+from dpaudit.scan.remote.decoding import decode_observation
 
 
 @pytest.mark.parametrize(

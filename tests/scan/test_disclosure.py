@@ -2,8 +2,8 @@
 
 import stat
 
-from dpaudit.scan.disclosure import render_issue_draft, write_drafts
-from dpaudit.scan.known import PackageNotes, Thread
+from dpaudit.scan.publication.disclosure import render_issue_draft, write_drafts
+from dpaudit.scan.publication.known import PackageNotes, Thread
 
 from .samples import finding, scan
 

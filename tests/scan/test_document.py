@@ -14,8 +14,10 @@ from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan import scan as scan_module
-from dpaudit.scan.certify import Certified
-from dpaudit.scan.corners import CORNERS
+from dpaudit.scan.candidates.corners import CORNERS
+from dpaudit.scan.certification.certify import Certified
+from dpaudit.scan.certification.finite_numbers import count_finite_hits
+from dpaudit.scan.certification.floating import CornerResult, FloatingRan, Gap, checks_of
 from dpaudit.scan.evidence import _Reproducing
 from dpaudit.scan.finding import (
     CarryingCounts,
@@ -24,8 +26,6 @@ from dpaudit.scan.finding import (
     ScanResult,
     make_claimed_guarantee,
 )
-from dpaudit.scan.finite_numbers import count_finite_hits
-from dpaudit.scan.floating import CornerResult, FloatingRan, Gap, checks_of
 from dpaudit.scan.hypotheses import Hypothesis, Ran
 from dpaudit.scan.scan import ScanBudget, _Scan, select_subjects
 
@@ -42,7 +42,7 @@ def document(*ran, confidence=0.99, seconds=1.234):
     made = _Scan(
         package, place, HERE, subjects, ScanBudget(confidence=confidence), 3, 1, None, None
     )
-    return made.told(ran, seconds)
+    return made.summarise(ran, seconds)
 
 
 def ran_of(one, *tested, **given):

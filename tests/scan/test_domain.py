@@ -9,13 +9,13 @@ import pytest
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.package import MadePair, PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.scan.bench import Bench, Installed
-from dpaudit.scan.corners import CORNERS, corner_pairs
-from dpaudit.scan.events import ExpressionEvent
+from dpaudit.scan.candidates.corners import CORNERS, corner_pairs
+from dpaudit.scan.candidates.pairs import make_subject_pairs
+from dpaudit.scan.certification.events import ExpressionEvent
 from dpaudit.scan.finding import make_claimed_guarantee
-from dpaudit.scan.pairs import make_subject_pairs
-from dpaudit.scan.probe import split_output_parts
-from dpaudit.scan.reproduction import _Case, _rounder_setting, _Study, claim_of
+from dpaudit.scan.remote.bench import Bench, Installed
+from dpaudit.scan.remote.probe import split_output_parts
+from dpaudit.scan.reproduction.reproduction import _Case, _rounder_setting, _Study, claim_of
 from dpaudit.search.edits import find_edited_neighbours
 from tests.scan.samples import finding
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.scan.certify import ATTEMPTS, SampleSizes, certify_claim
+from dpaudit.scan.certification.certify import ATTEMPTS, SampleSizes, certify_claim
 
 from .test_certify import PAIR, Local, coin
 

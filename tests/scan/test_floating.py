@@ -10,10 +10,10 @@ import pytest
 from dpaudit.errors import MechanismError
 from dpaudit.execution import Limits
 from dpaudit.extension.package import Package, PackageClaim, Subject
-from dpaudit.scan.certify import Certified
-from dpaudit.scan.corners import BITS, CORNERS, corner_pairs
-from dpaudit.scan.environments import VersionEnvironment
-from dpaudit.scan.floating import (
+from dpaudit.scan.candidates.corners import BITS, CORNERS, corner_pairs
+from dpaudit.scan.candidates.pairs import make_subject_pairs
+from dpaudit.scan.certification.certify import Certified
+from dpaudit.scan.certification.floating import (
     CornerResult,
     FloatingRan,
     FloatingScan,
@@ -23,8 +23,8 @@ from dpaudit.scan.floating import (
     count_floating_hypotheses,
     of_bits,
 )
-from dpaudit.scan.foreign import Foreign
-from dpaudit.scan.pairs import make_subject_pairs
+from dpaudit.scan.remote.environments import VersionEnvironment
+from dpaudit.scan.remote.foreign import Foreign
 from dpaudit.scan.scan import ScanBudget, scan_package
 from dpaudit.scan.subject import PAIRS
 from dpaudit.verdicts import status_of

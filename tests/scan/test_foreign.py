@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence, default_rng
 
-import dpaudit.scan.foreign as foreign
+import dpaudit.scan.remote.foreign as foreign
 from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.mechanisms.outputs.layout import layout_of
-from dpaudit.scan.decoding import ProcessEnded
-from dpaudit.scan.foreign import SCRIPT, DrawnTogether, Foreign, join_observations
+from dpaudit.scan.remote.decoding import ProcessEnded
+from dpaudit.scan.remote.foreign import SCRIPT, DrawnTogether, Foreign, join_observations
 
 
 class Crew:

@@ -10,10 +10,15 @@ import pytest
 from dpaudit.errors import DataError
 from dpaudit.report.schema import json_schema
 from dpaudit.scan.finding import ScanResult, withheld_subjects
-from dpaudit.scan.gallery import list_gallery_shelves, publish_scan, read_published, write_scan
-from dpaudit.scan.known import PackageNotes
-from dpaudit.scan.pages import render_scan_page
-from dpaudit.scan.published import PublishedScan, make_public_publication
+from dpaudit.scan.publication.gallery import (
+    list_gallery_shelves,
+    publish_scan,
+    read_published,
+    write_scan,
+)
+from dpaudit.scan.publication.known import PackageNotes
+from dpaudit.scan.publication.pages import render_scan_page
+from dpaudit.scan.publication.published import PublishedScan, make_public_publication
 from dpaudit.scan.write import write_scan_json
 from dpaudit.verdicts import VERDICTS
 

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from dpaudit.scan import child
+from dpaudit.scan.remote import child
 
 MANY, LONG, SENT = 10**6, 200_000_000, 200_000
 

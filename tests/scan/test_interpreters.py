@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-import dpaudit.scan.environments as environments
+import dpaudit.scan.remote.environments as environments
 from dpaudit.errors import InvalidArgument
-from dpaudit.scan.interpreters import find_interpreter
+from dpaudit.scan.remote.interpreters import find_interpreter
 
 THIS = f"{sys.version_info[0]}.{sys.version_info[1]}"
 

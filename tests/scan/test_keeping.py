@@ -7,16 +7,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.scan.child as child
-import dpaudit.scan.keeping as keeping
+import dpaudit.scan.certification.keeping as keeping
+import dpaudit.scan.remote.child as child
 from dpaudit.execution import Limits
 from dpaudit.execution.failures import DrawTimeout
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
-from dpaudit.scan.certify import SampleSizes, certify_claim
-from dpaudit.scan.child import _import_names
-from dpaudit.scan.environments import VersionEnvironment
-from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.certification.certify import SampleSizes, certify_claim
+from dpaudit.scan.remote.child import _import_names
+from dpaudit.scan.remote.environments import VersionEnvironment
+from dpaudit.scan.remote.foreign import Foreign
 from dpaudit.scan.scan import ScanBudget, file_of, scan_package
 from dpaudit.verdicts import status_of
 

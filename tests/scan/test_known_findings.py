@@ -8,7 +8,7 @@ import pytest
 
 from dpaudit.errors import DpauditError
 from dpaudit.extension.registry import PACKAGES
-from dpaudit.scan.environments import CannotBeBuilt
+from dpaudit.scan.remote.environments import CannotBeBuilt
 from dpaudit.scan.scan import ScanBudget, scan_package
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ import dpaudit.scan.subject as looks
 from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.scan import evidence
 from dpaudit.scan.evidence import _Reproducing
-from dpaudit.scan.foreign import DrawnTogether
+from dpaudit.scan.remote.foreign import DrawnTogether
 from dpaudit.scan.subject import SubjectScan
 
 from .samples import finding

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dpaudit.scan.disclosure import render_issue_draft
 from dpaudit.scan.finding import (
     CarryingCounts,
     ClaimCheck,
@@ -12,9 +11,10 @@ from dpaudit.scan.finding import (
     FloatingCheck,
     SeenEvent,
 )
-from dpaudit.scan.gallery import _in_order
-from dpaudit.scan.known import PackageNotes
-from dpaudit.scan.pages import (
+from dpaudit.scan.publication.disclosure import render_issue_draft
+from dpaudit.scan.publication.gallery import _in_order
+from dpaudit.scan.publication.known import PackageNotes
+from dpaudit.scan.publication.pages import (
     corners_of,
     format_certified_bound,
     format_finding_count,
@@ -24,7 +24,7 @@ from dpaudit.scan.pages import (
     render_scan_page,
     rows_of,
 )
-from dpaudit.scan.published import make_full_publication
+from dpaudit.scan.publication.published import make_full_publication
 
 from .samples import checked, finding, scan
 from .test_verdicts_of_subjects import corner

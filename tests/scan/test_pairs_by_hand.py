@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import dpaudit.scan.pairs as pairs
+import dpaudit.scan.candidates.pairs as pairs
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.package import MadePair, PackageClaim, Subject
-from dpaudit.scan.pairs import make_subject_pairs, size_in_records
+from dpaudit.scan.candidates.pairs import make_subject_pairs, size_in_records
 
 ADD, REPLACE = "add-remove-record", "replace-record"
 

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-import dpaudit.scan.environments as environments
+import dpaudit.scan.remote.environments as environments
 from dpaudit.cli.scan import Destinations
 from dpaudit.errors import DataError, DpauditError
-from dpaudit.scan.environments import VersionEnvironment, build_environment
+from dpaudit.scan.remote.environments import VersionEnvironment, build_environment
 from dpaudit.scan.scan import ScanBudget, scan_package
 
 

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-import dpaudit.scan.probe as probe
-from dpaudit.scan.probe import draw_output_parts
+import dpaudit.scan.remote.probe as probe
+from dpaudit.scan.remote.probe import draw_output_parts
 
 
 def numbers(found, name="out"):

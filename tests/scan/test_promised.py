@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
-from dpaudit.scan.events import (
+from dpaudit.scan.certification.events import (
     _choose_short_thresholds,
     _estimate_promised_epsilon,
     _find_shortest_number,

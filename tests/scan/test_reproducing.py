@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import dpaudit.scan.reproduction as reproduction
+import dpaudit.scan.reproduction.reproduction as reproduction
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.package import PackageClaim
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP, ZeroConcentratedDP
-from dpaudit.scan.events import (
+from dpaudit.scan.certification.events import (
     ExpressionEvent,
     best_event,
     deltas_of,
@@ -20,7 +20,7 @@ from dpaudit.scan.events import (
     is_of_kind,
 )
 from dpaudit.scan.finding import SeenEvent, make_claimed_guarantee
-from dpaudit.scan.reproduction import (
+from dpaudit.scan.reproduction.reproduction import (
     CONFIDENCE,
     _Case,
     _find_refuting_script,

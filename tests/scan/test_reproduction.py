@@ -12,20 +12,20 @@ from scipy.stats import binom
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP, ZeroConcentratedDP
-from dpaudit.scan.bench import Bench, Installed
-from dpaudit.scan.events import best_event, is_guarantee_refuted
+from dpaudit.scan.certification.events import best_event, is_guarantee_refuted
 from dpaudit.scan.finding import ClaimedGuarantee, ScanFinding, SeenEvent
-from dpaudit.scan.literals import format_short_literal
-from dpaudit.scan.probe import split_output_parts
-from dpaudit.scan.reproduction import find_smallest_reproduction
-from dpaudit.scan.scripts import (
+from dpaudit.scan.remote.bench import Bench, Installed
+from dpaudit.scan.remote.probe import split_output_parts
+from dpaudit.scan.reproduction.literals import format_short_literal
+from dpaudit.scan.reproduction.reproduction import find_smallest_reproduction
+from dpaudit.scan.reproduction.scripts import (
     COLUMNS,
     LINES,
     ReproductionContent,
     lines_of,
     render_reproduction_script,
 )
-from dpaudit.scan.values import format_expression, value_of
+from dpaudit.scan.reproduction.values import format_expression, value_of
 
 CODE = Path(__file__).with_name("shown_subjects.py")
 PLACE = Installed(python=Path(sys.executable), code=CODE)
@@ -136,7 +136,7 @@ def test_a_claim_of_another_place_is_refused():
 
 
 def test_a_function_that_hangs_is_given_up(monkeypatch):
-    monkeypatch.setattr("dpaudit.scan.bench.START", 2.0)
+    monkeypatch.setattr("dpaudit.scan.remote.bench.START", 2.0)
     with Bench(PLACE, "hangs") as bench:
         assert bench.parts("{'epsilon': 1.0}", ("[0.0]", "[1.0]"), 5, 0.1) is None
     assert PLACE.run("while True: pass", seconds=0.5) is None

@@ -14,8 +14,9 @@ from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP
 from dpaudit.mechanisms.outputs.features import OneOf, OnePart, OneValue
 from dpaudit.mechanisms.outputs.layout import INFINITE, NAN, layout_of
-from dpaudit.scan import certify
-from dpaudit.scan.certify import (
+from dpaudit.scan.candidates.screen import list_claim_points
+from dpaudit.scan.certification import certify
+from dpaudit.scan.certification.certify import (
     SampleSizes,
     _choose_certified_events,
     _choose_output_count,
@@ -27,7 +28,6 @@ from dpaudit.scan.certify import (
     _test_event_on_fresh,
     certify_claim,
 )
-from dpaudit.scan.screen import list_claim_points
 
 from .test_certify import PAIR, Local, coin
 

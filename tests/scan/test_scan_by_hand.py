@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from dpaudit.scan.finding import SeenEvent
-from dpaudit.scan.worst_words import (
+from dpaudit.scan.publication.worst_words import (
     _format_epsilon_down,
     format_refuted_setting,
     format_worst_sentence,

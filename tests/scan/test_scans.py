@@ -16,16 +16,16 @@ from dpaudit.execution import Limits, available_cores
 from dpaudit.extension.registry import PACKAGES
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
-from dpaudit.scan.certify import SampleSizes, certify_claim
-from dpaudit.scan.environments import VersionEnvironment
+from dpaudit.scan.candidates.pairs import SubjectCandidate, make_subject_pairs
+from dpaudit.scan.certification.certify import SampleSizes, certify_claim
 from dpaudit.scan.evidence import with_reproductions
-from dpaudit.scan.foreign import Foreign
-from dpaudit.scan.guide import frozen_noise
 from dpaudit.scan.hypotheses import Weighed
-from dpaudit.scan.pairs import SubjectCandidate, make_subject_pairs
+from dpaudit.scan.remote.environments import VersionEnvironment
+from dpaudit.scan.remote.foreign import Foreign
+from dpaudit.scan.remote.guide import frozen_noise
+from dpaudit.scan.reproduction.values import value_of
 from dpaudit.scan.scan import ScanBudget, file_of, scan_package, select_subjects
 from dpaudit.scan.subject import _worth_certifying
-from dpaudit.scan.values import value_of
 from dpaudit.verdicts import status_of
 
 from . import samples

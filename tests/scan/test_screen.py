@@ -9,7 +9,7 @@ import pytest
 
 from dpaudit.estimation.likelihood import distance
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
-from dpaudit.scan.screen import (
+from dpaudit.scan.candidates.screen import (
     _at_most,
     compute_best_event_nats,
     first_look,

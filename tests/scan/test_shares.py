@@ -12,14 +12,14 @@ from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.execution.failures import DrawTimeout
 from dpaudit.extension.package import PackageClaim
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP, ZeroConcentratedDP
-from dpaudit.scan import events, floating
 from dpaudit.scan import scan as scan_module
-from dpaudit.scan.certify import Certified
-from dpaudit.scan.corners import CORNERS
-from dpaudit.scan.events import deltas_of, is_guarantee_refuted
-from dpaudit.scan.floating import FloatingScan
-from dpaudit.scan.foreign import DrawnTogether
+from dpaudit.scan.candidates.corners import CORNERS
+from dpaudit.scan.certification import events, floating
+from dpaudit.scan.certification.certify import Certified
+from dpaudit.scan.certification.events import deltas_of, is_guarantee_refuted
+from dpaudit.scan.certification.floating import FloatingScan
 from dpaudit.scan.hypotheses import Hypothesis, Ran, count_hypotheses
+from dpaudit.scan.remote.foreign import DrawnTogether
 from dpaudit.scan.scan import ScanBudget, scan_package
 
 from .test_floating import subject as additive

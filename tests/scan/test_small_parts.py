@@ -16,12 +16,12 @@ from dpaudit.scan.accountants.page import (
     format_closing_sentence,
     format_group_sentence,
 )
-from dpaudit.scan.environments import _is_version_wanted
-from dpaudit.scan.foreign import DrawnTogether, _agreeing
-from dpaudit.scan.pairs import SubjectCandidate
-from dpaudit.scan.probe import _add_output_part
-from dpaudit.scan.scripts import _format_neighbour_edit
-from dpaudit.scan.values import format_expression, value_of
+from dpaudit.scan.candidates.pairs import SubjectCandidate
+from dpaudit.scan.remote.environments import _is_version_wanted
+from dpaudit.scan.remote.foreign import DrawnTogether, _agreeing
+from dpaudit.scan.remote.probe import _add_output_part
+from dpaudit.scan.reproduction.scripts import _format_neighbour_edit
+from dpaudit.scan.reproduction.values import format_expression, value_of
 
 
 @pytest.mark.parametrize(

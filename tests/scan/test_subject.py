@@ -16,10 +16,10 @@ from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.scan.certify import Certified
-from dpaudit.scan.guide import Glimpse
+from dpaudit.scan.candidates.pairs import SubjectCandidate
+from dpaudit.scan.certification.certify import Certified
 from dpaudit.scan.hypotheses import Weighed
-from dpaudit.scan.pairs import SubjectCandidate
+from dpaudit.scan.remote.guide import Glimpse
 from dpaudit.scan.subject import SubjectScan, _find_call_failure, _in_turn, _worth_certifying
 
 ADDED, REPLACED = "add-remove-record", "replace-record"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.scan.values import format_expression, value_of
+from dpaudit.scan.reproduction.values import format_expression, value_of
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from dpaudit.extension.package import PackageClaim, Subject
-from dpaudit.scan.certify import Certified
+from dpaudit.scan.candidates.pairs import FAMILIES
+from dpaudit.scan.certification.certify import Certified
+from dpaudit.scan.certification.floating import count_floating_hypotheses as floating_hypotheses
 from dpaudit.scan.finding import (
     CarryingCounts,
     ClaimCheck,
@@ -16,11 +18,9 @@ from dpaudit.scan.finding import (
     SeenEvent,
     withheld_subjects,
 )
-from dpaudit.scan.floating import count_floating_hypotheses as floating_hypotheses
 from dpaudit.scan.hypotheses import Hypothesis, Ran, count_hypotheses
-from dpaudit.scan.pairs import FAMILIES
+from dpaudit.scan.publication.worst_words import find_refuted_relations, is_refuted_at
 from dpaudit.scan.scan import ScanBudget, _judge_tested_claim, _Scan
-from dpaudit.scan.worst_words import find_refuted_relations, is_refuted_at
 
 ADDED, REPLACED = "add-remove-record", "replace-record"
 EVENT = SeenEvent(words="it is 1", part="output", test="equals", value=1.0, on_dataset=9,

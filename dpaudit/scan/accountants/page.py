@@ -17,7 +17,7 @@ from dpaudit.scan.accountants.document import (
     Example,
     PublishedAccountant,
 )
-from dpaudit.scan.pages import format_finding_count
+from dpaudit.scan.publication.pages import format_finding_count
 
 NAME = "accountant"
 _DIGITS = 8

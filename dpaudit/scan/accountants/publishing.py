@@ -11,7 +11,7 @@ from dpaudit.files import write_files
 from dpaudit.formats import add_schema
 from dpaudit.scan.accountants.document import AccountantScan
 from dpaudit.scan.accountants.page import NAME, public_markdown
-from dpaudit.scan.gallery import write_index
+from dpaudit.scan.publication.gallery import write_index
 
 
 def publish_accountant_scan(result: AccountantScan, gallery: Path) -> Path:

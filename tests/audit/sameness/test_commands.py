@@ -18,9 +18,9 @@ import dpaudit
 from dpaudit.execution import Limits
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours.found import find_pair_relation
-from dpaudit.scan.certify import SampleSizes, certify_claim
-from dpaudit.scan.environments import VersionEnvironment
-from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.certification.certify import SampleSizes, certify_claim
+from dpaudit.scan.remote.environments import VersionEnvironment
+from dpaudit.scan.remote.foreign import Foreign
 from dpaudit.verification import Reader
 
 from . import kept, varying

@@ -13,7 +13,7 @@ from dpaudit.scan.accountants.page import make_accountant_document as as_json
 from dpaudit.scan.accountants.page import render_accountant_markdown, write_accountant_scan
 from dpaudit.scan.accountants.publishing import publish_accountant_scan
 from dpaudit.scan.accountants.scan import judge_all
-from dpaudit.scan.gallery import write_index
+from dpaudit.scan.publication.gallery import write_index
 
 
 def scanned(known=(), worst=8.0, states="upper bound"):

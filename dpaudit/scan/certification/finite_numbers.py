@@ -11,7 +11,7 @@ from dpaudit._typing import Array
 from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.execution import stream
 from dpaudit.neighbours import Pair, Side
-from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.remote.foreign import Foreign
 
 
 def count_finite_hits(

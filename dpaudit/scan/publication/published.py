@@ -1,9 +1,10 @@
 """The public part of a scan: the person who ran it sees all of it, and others see this part.
 
 A finding is public if a public thread is about it, or a person lifted the embargo
-(`dpaudit.scan.known`). Of any other only the number is said. That has to hold of everything that is
-published, so while one finding is withheld nothing is said of single subjects beside the public
-findings: a list of what held, or of what was skipped, would name the subject by leaving it out.
+(`dpaudit.scan.publication.known`). Of any other only the number is said. That has to hold of
+everything that is published, so while one finding is withheld nothing is said of single subjects
+beside the public findings: a list of what held, or of what was skipped, would name the subject by
+leaving it out.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from datetime import date
 from pydantic import Field
 
 from dpaudit.report.counts import ReportPart
-from dpaudit.scan.events import is_of_kind
+from dpaudit.scan.certification.events import is_of_kind
 from dpaudit.scan.finding import (
     Certainty,
     ClaimCheck,
@@ -24,7 +25,7 @@ from dpaudit.scan.finding import (
     ScanResult,
     withheld_subjects,
 )
-from dpaudit.scan.known import PackageNotes, Peer, Thread
+from dpaudit.scan.publication.known import PackageNotes, Peer, Thread
 
 
 class PublicFinding(ReportPart):

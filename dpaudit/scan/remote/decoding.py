@@ -19,7 +19,7 @@ class ProcessEnded(Exception):
 
 
 def decode_observation(given: Any) -> Any:
-    """Return an observation of what `dpaudit.scan.child.encoded` sent.
+    """Return an observation of what `dpaudit.scan.remote.child.encoded` sent.
 
     Raises
     ------

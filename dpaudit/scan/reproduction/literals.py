@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.scan.values import format_expression
+from dpaudit.scan.reproduction.values import format_expression
 
 _REPEATED = 4  # equal items in a row from which on they are multiplied
 

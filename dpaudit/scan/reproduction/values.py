@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.scan.parsing import parse_expression
+from dpaudit.scan.reproduction.parsing import parse_expression
 
 _NAMES = {"nan": math.nan, "inf": math.inf}
 

@@ -30,8 +30,8 @@ from dpaudit.execution.units import Unit, plan_units
 from dpaudit.mechanisms.outputs.layout import Layout, Parted, layout_of
 from dpaudit.mechanisms.outputs.leaves import LeafToken
 from dpaudit.mechanisms.outputs.observations import split_observation
-from dpaudit.scan import child
-from dpaudit.scan.decoding import ProcessEnded, decode_observation
+from dpaudit.scan.remote import child
+from dpaudit.scan.remote.decoding import ProcessEnded, decode_observation
 from dpaudit.watching.watch import Touch
 
 SCRIPT = str(Path(child.__file__).resolve())

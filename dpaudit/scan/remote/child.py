@@ -3,7 +3,7 @@
 Runs in the package's environment (`dpaudit.execution.worker`), with the standard library and numpy
 alone, from Python 3.9 on. What a function returns, raises and warns of becomes typed data: whatever
 is no number, text or array of numbers is a tuple of its kind and its contents, which
-`dpaudit.scan.decoding` reads.
+`dpaudit.scan.remote.decoding` reads.
 """
 
 from __future__ import annotations

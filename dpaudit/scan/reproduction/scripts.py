@@ -1,9 +1,10 @@
 """The source of a reproduction: a few lines that need the package alone and count an event.
 
 It is made of the subject's own function as its plain module has it, the parameters as defaults of
-its arguments, the two datasets, and an event of what it returns (`dpaudit.scan.events`). What the
-function uses of its module (imports, constants, other functions) comes before it. Lines have at
-most 100 columns; how many there are is for the caller to judge.
+its arguments, the two datasets, and an event of what it returns
+(`dpaudit.scan.certification.events`). What the function uses of its module (imports, constants,
+other functions) comes before it. Lines have at most 100 columns; how many there are is for the
+caller to judge.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.scan.events import ONLY_IF_RETURNED, RAISED
-from dpaudit.scan.literals import format_short_literal
-from dpaudit.scan.parsing import parse_expression, parse_source
+from dpaudit.scan.certification.events import ONLY_IF_RETURNED, RAISED
+from dpaudit.scan.reproduction.literals import format_short_literal
+from dpaudit.scan.reproduction.parsing import parse_expression, parse_source
 
 COLUMNS = 100
 LINES = 10

@@ -25,8 +25,8 @@ from dpaudit.execution.processes import Limits, Referred
 from dpaudit.execution.units import Unit
 from dpaudit.extension.package import Package
 from dpaudit.scan.finding import PackageEnvironment
-from dpaudit.scan.foreign import SCRIPT
-from dpaudit.scan.interpreters import find_interpreter
+from dpaudit.scan.remote.foreign import SCRIPT
+from dpaudit.scan.remote.interpreters import find_interpreter
 
 _NAMED = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9][A-Za-z0-9.+!-]*)"

@@ -3,8 +3,8 @@
 Two kinds of hypotheses, for each setting, relation and claim of an additive subject. The first asks
 distinguishers that read the representation of a number (those registered with ``of_bits``): they
 are fitted on some outputs, an event of their score is chosen on others, and fresh ones count it.
-The second certifies the pairs at each corner of numbers (`dpaudit.scan.corners`) as any other pair:
-ties, subnormals, saturation, overflow, integers beyond 2^53, the sign of zero.
+The second certifies the pairs at each corner of numbers (`dpaudit.scan.candidates.corners`) as any
+other pair: ties, subnormals, saturation, overflow, integers beyond 2^53, the sign of zero.
 
 Formal guarantee. `count_floating_hypotheses` is a function of the card alone, and each is tested at
 most once, on outputs that chose nothing, with the error probability that it is given: so the union
@@ -34,19 +34,19 @@ from dpaudit.extension.registry import DISTINGUISHERS
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.neighbours import Pair
 from dpaudit.report.formatting import format_significant
-from dpaudit.scan.certify import Certified, SampleSizes, certify_claim
-from dpaudit.scan.corners import BITS, CORNERS, Corner, CornerPair, corner_pairs
-from dpaudit.scan.finding import CarryingCounts, FloatingCheck, SeenEvent
-from dpaudit.scan.finite_numbers import (
+from dpaudit.scan.candidates.corners import BITS, CORNERS, Corner, CornerPair, corner_pairs
+from dpaudit.scan.candidates.pairs import SubjectCandidate
+from dpaudit.scan.candidates.screen import list_claim_points, second_look
+from dpaudit.scan.certification.certify import Certified, SampleSizes, certify_claim
+from dpaudit.scan.certification.finite_numbers import (
     convert_to_numbers,
     count_finite_hits,
     is_finite_number,
     observe_in_turn,
 )
-from dpaudit.scan.foreign import DrawnTogether, Foreign
-from dpaudit.scan.keeping import RefutationLook, Seen
-from dpaudit.scan.pairs import SubjectCandidate
-from dpaudit.scan.screen import list_claim_points, second_look
+from dpaudit.scan.certification.keeping import RefutationLook, Seen
+from dpaudit.scan.finding import CarryingCounts, FloatingCheck, SeenEvent
+from dpaudit.scan.remote.foreign import DrawnTogether, Foreign
 from dpaudit.verdicts import Verdict
 
 _SCREENED = 3  # pairs

@@ -25,8 +25,8 @@ both alike: a call that depends on those before it, but not on their data, has o
 its neighbour rates that the claim bounds, and a random order gives either the same mean of them.
 
 Outputs of one process may share a state, and what never varies may be noise that is kept elsewhere:
-`dpaudit.scan.keeping` looks at what seems to refute again. This can only withdraw a refutation, so
-that it costs no error probability.
+`dpaudit.scan.certification.keeping` looks at what seems to refute again. This can only withdraw a
+refutation, so that it costs no error probability.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ from dpaudit.mechanisms.outputs.features import Features, OneOf, OnePart, OneVal
 from dpaudit.mechanisms.outputs.layout import INFINITE, NAN, Layout
 from dpaudit.mechanisms.outputs.leaves import ABSENT
 from dpaudit.neighbours import Pair, Side
+from dpaudit.scan.candidates.screen import compute_best_event_nats, list_claim_points
+from dpaudit.scan.certification.keeping import RefutationLook, Seen
 from dpaudit.scan.finding import CarryingCounts, Kind, SeenEvent, Test
-from dpaudit.scan.foreign import DrawnTogether, Foreign
-from dpaudit.scan.keeping import RefutationLook, Seen
-from dpaudit.scan.screen import compute_best_event_nats, list_claim_points
+from dpaudit.scan.remote.foreign import DrawnTogether, Foreign
 
 _LAID_OUT = 32  # observations of each dataset that a layout is made of
 _FEWEST = 50  # fresh outputs

@@ -25,7 +25,7 @@ from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.scan.finding import SeenEvent
 
-Run = dict[str, list[Any]]  # the parts of one output, as `dpaudit.scan.probe` tells them
+Run = dict[str, list[Any]]  # the parts of one output, as `dpaudit.scan.remote.probe` tells them
 RAISED = "type(out).__name__"
 ONLY_IF_RETURNED = "not isinstance(out, Exception)"
 # Standard errors. Dozens of events are compared on the same outputs, so that the luckiest one
@@ -150,7 +150,9 @@ Candidate = tuple[str, int, list[NDArray[np.bool_]], str]
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _USUAL = {"output", "len", "shape", "dtype", "raised", "keys"}
 _PLACE = re.compile(r"\[[\d, ]+\]")
-_NAMES = re.compile(r"(?:sorted|list)\((map\(str, .+\))\)")  # as `dpaudit.scan.probe` lists them
+_NAMES = re.compile(
+    r"(?:sorted|list)\((map\(str, .+\))\)"
+)  # as `dpaudit.scan.remote.probe` lists them
 
 
 def is_of_kind(expression: str, seen: SeenEvent) -> bool:

@@ -21,7 +21,7 @@ from dpaudit.neighbours.candidates import Given
 from dpaudit.neighbours.found import Declared, are_readable
 from dpaudit.neighbours.smaller import size_of
 from dpaudit.neighbours.tables import relation as relation_called
-from dpaudit.scan.values import format_expression
+from dpaudit.scan.reproduction.values import format_expression
 from dpaudit.search.edits import find_edited_neighbours
 
 Family = Literal["ordinary", "new value", "missing value", "few records"]

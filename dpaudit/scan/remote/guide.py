@@ -18,8 +18,8 @@ import dpaudit.freezing as freezing
 from dpaudit.errors import DpauditError
 from dpaudit.execution.processes import Referred
 from dpaudit.execution.units import Unit
-from dpaudit.scan.foreign import SCRIPT, Foreign
-from dpaudit.scan.pairs import SubjectCandidate
+from dpaudit.scan.candidates.pairs import SubjectCandidate
+from dpaudit.scan.remote.foreign import SCRIPT, Foreign
 
 _FOLDER = str(Path(freezing.__file__).resolve().parent)
 

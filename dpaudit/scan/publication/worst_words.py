@@ -7,7 +7,7 @@ from decimal import ROUND_FLOOR
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.report.formatting import format_significant
 from dpaudit.scan.hypotheses import Hypothesis, Ran
-from dpaudit.scan.values import format_expression
+from dpaudit.scan.reproduction.values import format_expression
 
 
 def find_refuted_relations(ran: Ran, claim: PackageClaim) -> set[str]:

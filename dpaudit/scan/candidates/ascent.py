@@ -25,10 +25,10 @@ from dpaudit.freezing.glimpse import CHANGED, UNSEEN
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.candidates import Given
 from dpaudit.neighbours.records import is_missing
-from dpaudit.scan.foreign import SCRIPT, Foreign
-from dpaudit.scan.guide import Glimpse
-from dpaudit.scan.pairs import SubjectCandidate, size_in_records
-from dpaudit.scan.screen import first_look
+from dpaudit.scan.candidates.pairs import SubjectCandidate, size_in_records
+from dpaudit.scan.candidates.screen import first_look
+from dpaudit.scan.remote.foreign import SCRIPT, Foreign
+from dpaudit.scan.remote.guide import Glimpse
 from dpaudit.search.edits import domain_around
 from dpaudit.search.engine import Hunt, PairCandidate
 from dpaudit.search.showing import NOTHING, Kind, PairSignal

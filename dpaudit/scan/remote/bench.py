@@ -1,8 +1,8 @@
 """A process in a package's own environment that answers what a function returns.
 
-`dpaudit.scan.probe` runs there, by that environment's python, without dpaudit and with none of the
-caller's settings of Python. An answer that takes too long ends the process, and the next question
-starts another.
+`dpaudit.scan.remote.probe` runs there, by that environment's python, without dpaudit and with none
+of the caller's settings of Python. An answer that takes too long ends the process, and the next
+question starts another.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from dpaudit.scan.events import Run
+from dpaudit.scan.certification.events import Run
 
 PROBE = Path(__file__).with_name("probe.py")
 START = 60.0  # seconds that importing a package may take

@@ -22,16 +22,21 @@ from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.neighbours import RELATIONS, Pair
 from dpaudit.neighbours.smaller import find_shared_records
-from dpaudit.scan.bench import Bench, Installed
-from dpaudit.scan.events import ExpressionEvent, best_event, deltas_of, is_guarantee_refuted
+from dpaudit.scan.certification.events import (
+    ExpressionEvent,
+    best_event,
+    deltas_of,
+    is_guarantee_refuted,
+)
 from dpaudit.scan.finding import ScanFinding, make_claimed_guarantee
-from dpaudit.scan.scripts import (
+from dpaudit.scan.remote.bench import Bench, Installed
+from dpaudit.scan.reproduction.scripts import (
     ReproductionContent,
     counts_of,
     lines_of,
     render_reproduction_script,
 )
-from dpaudit.scan.values import format_expression, value_of
+from dpaudit.scan.reproduction.values import format_expression, value_of
 
 # The claim was refuted by the scan before. The script repeats that for a person, who would wait
 # long for the scan's own confidence.

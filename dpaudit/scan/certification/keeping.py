@@ -29,7 +29,7 @@ from dpaudit.execution import stream
 from dpaudit.execution.failures import DrawTimeout
 from dpaudit.mechanisms.outputs.steadiness import is_one, last_bits
 from dpaudit.neighbours import Pair, Side
-from dpaudit.scan.foreign import Foreign
+from dpaudit.scan.remote.foreign import Foreign
 from dpaudit.watching.watch import Touch
 
 KEPT = (

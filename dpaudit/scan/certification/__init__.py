@@ -1,0 +1,1 @@
+"""The bounds that fresh outputs certify about a pair."""

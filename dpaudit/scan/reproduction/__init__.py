@@ -1,0 +1,1 @@
+"""The smallest script that shows a finding again."""
