@@ -190,7 +190,7 @@ def format_taken(taken: Taken) -> str:
     --------
     >>> from dpaudit.report.schema import Taken
     >>> format_taken(Taken(outputs=1200, decisions=1, left_out=["the clock (mine.f)"]))
-    '1,200 outputs and 1 decision; whether this is the same is not seen: the clock (mine.f)'
+    '1,200 outputs and 1 decision; dpaudit cannot see whether this is the same: the clock (mine.f)'
     """
     outputs = f"{format_integer(taken.outputs)} output{'s' if taken.outputs != 1 else ''}"
     decisions = f"{format_integer(taken.decisions)} decision{'s' if taken.decisions != 1 else ''}"

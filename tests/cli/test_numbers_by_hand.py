@@ -76,7 +76,7 @@ def test_the_status_of_a_scan_is_that_of_its_findings_and_of_what_is_withheld(
 ):
     made = samples.scan(*map(samples.finding, findings), skipped=skipped)
     monkeypatch.setattr("dpaudit.scan.scan.scan_package", lambda *_, **__: made)
-    places = scan.Places(out=None, gallery=None, disclosure="disclosure")
+    places = scan.Destinations(out=None, gallery=None, disclosure="disclosure")
     asked = {"env": None, "subjects": (), "seed": 0, "workers": 1}
     package = SimpleNamespace(name="toy")
     found = scan.run(package, {"seconds": 5.0}, asked, places, formats=Formats(), quiet=True)
@@ -98,9 +98,9 @@ def test_a_scan_keeps_time_for_reproductions_where_they_are_made(monkeypatch, tm
         "dpaudit.scan.evidence.with_reproductions",
         lambda result, package, env, progress, left, workers: given.append(left) or result,
     )
-    monkeypatch.setattr(scan.Places, "write", lambda *_: [])
+    monkeypatch.setattr(scan.Destinations, "write", lambda *_: [])
     folder = None if out is None else str(tmp_path / out)
-    places = scan.Places(out=folder, gallery=None, disclosure=str(tmp_path / "disclosure"))
+    places = scan.Destinations(out=folder, gallery=None, disclosure=str(tmp_path / "disclosure"))
     asked = {"env": None, "subjects": (), "seed": 0, "workers": 1}
     package = SimpleNamespace(name="toy")
     scan.run(package, {"seconds": 100.0}, asked, places, formats=Formats(), quiet=True)

@@ -94,7 +94,7 @@ def divide_up(value: Any, count: float) -> Any:
 
     Examples
     --------
-    >>> divide_up(0.0, 3.0), divide_up(5e-324, 3.0) > 0
+    >>> float(divide_up(0.0, 3.0)), bool(divide_up(5e-324, 3.0) > 0)
     (0.0, True)
     """
     # A quotient that underflows to 0 is none of 0: its divisor may be a factor's denominator.
