@@ -44,8 +44,8 @@ def format_acceptance(acceptance: Acceptance) -> str:
     >>> format_acceptance(Acceptance(state="accepted", now=1.905, **known))
     'Accepted on 2031-03-01 (rewritten in May) up to 2: was at least 1.905, is at least 1.905 now.'
     >>> print(format_acceptance(Acceptance(state="worse", now=3.81, **known)))
-    Worse than the refutation that was accepted on 2031-03-01 (rewritten in May) up to 2: was at least 1.905, is \
-at least 3.81 now. It is refuted again.
+    Worse than the refutation that was accepted on 2031-03-01 (rewritten in May) up to 2: was at \
+least 1.905, is at least 3.81 now. It is refuted again.
     """
     moved = (
         f"was at least {_format_floored(acceptance.was)}, is at least "
