@@ -48,6 +48,23 @@ def overflows_in_a_sum(data, rng):
     return np.sum(1.5e308 * find_rare_record(data)) * 0.0 + rng.laplace(scale=0.01)
 
 
+def overflows_in_a_power(data, rng):
+    large = (1e200 * find_rare_record(data)) ** 2
+    return np.sum(large - large) + rng.laplace(scale=0.01)
+
+
+def overflows_in_a_quotient(data, rng):
+    return np.sum(1e308 * find_rare_record(data) / 1e-5 * 0.0) + rng.laplace(scale=0.01)
+
+
+def overflows_in_a_product(data, rng):
+    return np.prod(1e150 * find_rare_record(data) + 1.0) * 0.0 + rng.laplace(scale=0.01)
+
+
+def overflows_in_a_length(data, rng):
+    return np.linalg.norm(1e200 * find_rare_record(data)) * 0.0 + rng.laplace(scale=0.01)
+
+
 def copies_the_sign_of_nothing(data, rng):
     return np.copysign(1.0, 0.0 * (1 - 2 * np.sum(find_rare_record(data)))) + rng.laplace()
 
@@ -64,6 +81,10 @@ def copies_the_sign_of_nothing_in_python(data, rng):
         overflows_to_infinity,
         overflows_to_no_number,
         overflows_in_a_sum,
+        overflows_in_a_power,
+        overflows_in_a_quotient,
+        overflows_in_a_product,
+        overflows_in_a_length,
         copies_the_sign_of_nothing,
         copies_the_sign_of_nothing_in_python,
     ],
@@ -71,6 +92,12 @@ def copies_the_sign_of_nothing_in_python(data, rng):
 def test_nothing_is_proved_where_a_rare_record_shows(function):
     found = dpaudit.prove(function, domain=DOMAIN, epsilon=2.0, certified=True)
     assert (found.verdict, found.numbers) == ("withheld", None)
+
+
+def test_numbers_of_records_that_nobody_counts_overflow_as_well():
+    domain = {"bounds": (0, 1_000_000), "integers": True}
+    asked = {"domain": domain, "relation": "add-remove-record", "epsilon": 2.0}
+    assert dpaudit.prove(overflows_in_a_power, **asked).verdict == "withheld"
 
 
 def counts_of_chosen(data, rng):

@@ -33,8 +33,8 @@ _NARROW = frozenset({"float16", "float32", "complex64", "complex128", "object"})
 # Three doubles for each of these numbers are 1.2 GB, the most that movements by record may
 # take.
 _MOST_NUMBERS = 50_000_000
-# A quotient or a logarithm has infinite ends at 0, too: a rule for a pattern may know it there.
-_OVERFLOWING = frozenset("add subtract multiply sum mean cumsum matmul exp expm1 square".split())
+# Values without ends that are no overflow: noise, and data of which nobody states bounds.
+_MAY_BE_ANY = frozenset(("draw", "data", "size", "constant"))
 _ANYWHERE: Any = np.float64(np.inf)
 RELEASED = of_public(-_ANYWHERE, _ANYWHERE)
 """The facts of a release, which may be any number."""
@@ -160,13 +160,13 @@ class Analysis:
     def _refuse_numbers(self, node: Node, facts: Facts) -> ProofRefusal | None:
         """Return why results are no numbers of their type, or may be infinite in doubles."""
         wrong = _refuse_type(node, facts)
-        if wrong is not None or node.operation not in _OVERFLOWING or is_bounded(facts):
+        if wrong is not None or node.operation in _MAY_BE_ANY or is_bounded(facts):
             return wrong
         # Ends that nobody knows are those of real numbers; ends that operands have, and a
-        # result lacks, are beyond all doubles, where inf - inf and 0 * inf are no numbers.
+        # result lacks, are beyond all doubles, where inf - inf and 0 * inf are no numbers. A
+        # sum over records has no ends where nobody knows how many there are.
         known = [self._facts[one] for one in node.operands]
-        private = [self.program.nodes[one].shape.count(None) for one in node.operands]
-        if any(private) or not all(map(is_bounded, known)):
+        if counts_records(self.program, node) or not all(map(is_bounded, known)):
             return None
         return ProofRefusal(node.place, "may overflow to infinity", "clip the numbers before")
 
