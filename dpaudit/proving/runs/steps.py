@@ -111,7 +111,9 @@ def _make_step_follower(
             if steps.count >= steps.most:
                 frame.f_trace_opcodes = False
                 return None
-        elif event == "return":
+        # Returning None does not end the events of a frame: one that was left on the way returns
+        # after instructions that nobody followed.
+        elif event == "return" and steps.is_whole:
             steps.seen.add((code, number))
             if code.co_flags & _GENERATOR:
                 held[frame] = number, done
