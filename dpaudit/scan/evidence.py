@@ -67,11 +67,11 @@ def with_reproductions(
     )
     place = place_of(package, env)
     installed = Installed(python=Path(place.command), code=Path(file_of(package)))
-    told = progress or Silent()
-    told.start("reproducing", len(result.findings))
+    progress = progress or Silent()
+    progress.start("reproducing", len(result.findings))
     until = time.monotonic() + seconds
     run = _Reproducing({one.name: one for one in package.subjects}, installed, until, processes)
-    findings = run.all(result.findings, told)
+    findings = run.all(result.findings, progress)
     left = [
         f"{one.subject}: no standalone script reproduces the finding, or there was no time for one"
         for one in findings

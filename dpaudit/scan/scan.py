@@ -214,14 +214,23 @@ def scan_package(
     place = place_of(package, env)
     environment = place.described()  # before all else: it may not work
     began = time.monotonic()
-    given = (asked, budget, seed, processes, progress or Silent(), guide)
-    run = _Scan(package, place, environment, *given)
+    run = _Scan(
+        package=package,
+        place=place,
+        environment=environment,
+        subjects=asked,
+        budget=budget,
+        seed=seed,
+        workers=processes,
+        progress=progress or Silent(),
+        guide=guide,
+    )
     with set_records_shown():  # the datasets are the card's
         ran = run.all()
         return run.summarise(ran, time.monotonic() - began)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Scan:
     package: Package
     place: VersionEnvironment
@@ -298,26 +307,31 @@ class _Scan:
             return Foreign(crew, file, subject.code, parameters, many=many, distribution=own)
 
         alpha = (1 - self.budget.confidence) / self.total
-        trials, looking = self.budget.trials, seconds
-        if subject.additive:
-            looking = (1 - _FLOATING_SHARE) * seconds
-        # What replaces primitives has processes of its own.
-        aside = None if self.guide is None else self._crew("frozen noise")
+        share = 1 - _FLOATING_SHARE if subject.additive else 1
         ran = SubjectScan(
-            subject, mechanism, self.seed, trials, alpha, looking, self.guide, aside, until
+            subject=subject,
+            mechanism=mechanism,
+            seed=self.seed,
+            trials=self.budget.trials,
+            alpha=alpha,
+            seconds=share * seconds,
+            guide=self.guide,
+            # What replaces primitives has processes of its own.
+            aside=None if self.guide is None else self._crew("frozen noise"),
+            until=until,
         ).run()
         if subject.additive and not ran.why:
             left = max(_LEAST_SECONDS, seconds - ran.seconds)
             with crew.by(min(until, time.monotonic() + left)):
                 ran.floating = FloatingScan(
-                    subject,
-                    mechanism,
-                    make_subject_pairs(subject, self.seed, most=PAIRS),
-                    self.seed,
-                    trials,
-                    alpha,
-                    left,
-                    lambda *one: is_refuted_at(ran, *one),
+                    subject=subject,
+                    mechanism=mechanism,
+                    candidates=make_subject_pairs(subject, self.seed, most=PAIRS),
+                    seed=self.seed,
+                    trials=self.budget.trials,
+                    alpha=alpha,
+                    seconds=left,
+                    refuted=lambda *one: is_refuted_at(ran, *one),
                 ).run()
         return ran
 

@@ -122,7 +122,7 @@ class SubjectScan:
             looked = self._first_looks(candidates)
             if not looked:
                 return
-            ahead = self._ahead(looked)
+            ahead = self._select_pairs_ahead(looked)
             weighed = self._second_looks([*ahead, *self._select_farthest_pairs(looked, ahead)])
             self._certify(weighed)
 
@@ -192,20 +192,17 @@ class SubjectScan:
                 raise
             return None
 
-    def _ahead(self, looked: Sequence[tuple[SubjectCandidate, float]]) -> list[SubjectCandidate]:
+    def _select_pairs_ahead(
+        self, looked: Sequence[tuple[SubjectCandidate, float]]
+    ) -> list[SubjectCandidate]:
         """Return the pairs of each setting, relation and family that differ most, by each look."""
-        guided = self._moved = self._guided([one for one, _ in looked])
-        kept = list[SubjectCandidate]()
-        for _, group in groupby(sorted(looked, key=_get_candidate_order), key=_get_candidate_order):
-            some = list(group)
-            ordered = sorted(some, key=lambda one: one[1], reverse=True)
-            # Of the pairs that a card states one is among them.
-            seen = ordered[:AHEAD] + [one for one in ordered[AHEAD:] if one[0].stated][:1]
-            told = max(some, key=lambda one: guided[id(one[0])])
-            if told not in seen and guided[id(told[0])] > max(guided[id(one)] for one, _ in seen):
-                seen.append(told)
-            kept += [one for one, _ in seen]
-        return kept
+        self._moved = self._guided([one for one, _ in looked])
+        in_order = sorted(looked, key=_get_candidate_order)
+        return [
+            candidate
+            for _, group in groupby(in_order, key=_get_candidate_order)
+            for candidate in _select_group_pairs(list(group), self._moved)
+        ]
 
     def _guided(self, candidates: Sequence[SubjectCandidate]) -> dict[int, float]:
         worth = dict.fromkeys(map(id, candidates), 0.0)
@@ -259,9 +256,18 @@ class SubjectScan:
                 continue
             mechanism = replace(drawing, crew=self.aside)
             with self._by_share(_SEARCHED_UNTIL):
-                given = (self.subject, setting, self.seed, mechanism, self.guide, drawing)
+                search = Ascent(
+                    subject=self.subject,
+                    setting=setting,
+                    seed=self.seed,
+                    mechanism=mechanism,
+                    guide=self.guide,
+                    drawing=drawing,
+                    calls=calls,
+                    is_late=self._is_late,
+                )
                 try:
-                    yield from Ascent(*given, calls, self._is_late).climbed()
+                    yield from search.climbed()
                 except DrawTimeout:  # its share is over, which is no failure
                     continue
                 except DpauditError as error:
@@ -417,6 +423,20 @@ def _extend_first_call_time(crew: Crew) -> contextlib.AbstractContextManager[Non
 def _get_candidate_order(one: tuple[Any, ...]) -> tuple[int, str, int]:
     candidate: SubjectCandidate = one[0]
     return candidate.setting, candidate.relation, FAMILIES.index(candidate.family)
+
+
+def _select_group_pairs(
+    group: Sequence[tuple[SubjectCandidate, float]], moved: Mapping[int, float]
+) -> list[SubjectCandidate]:
+    """Return the pairs of a group that a screen puts first, and one that runs move farther."""
+    by_screen = [one for one, _ in sorted(group, key=lambda one: one[1], reverse=True)]
+    best_by_screen, others = by_screen[:AHEAD], by_screen[AHEAD:]
+    # Of the pairs that a card states one is among them.
+    selected = best_by_screen + [one for one in others if one.stated][:1]
+    best_by_guide = max((one for one, _ in group), key=lambda one: moved[id(one)])
+    if moved[id(best_by_guide)] > max(moved[id(one)] for one in selected):
+        selected.append(best_by_guide)
+    return selected
 
 
 def _worth_certifying(weighed: Iterable[Weighed]) -> list[Weighed]:

@@ -36,13 +36,24 @@ HERE = PackageEnvironment(python="3.11", isolated=False, requirements=[], versio
 
 
 def document(*ran, confidence=0.99, seconds=1.234):
-    package = SimpleNamespace(name="toy", distribution="toy", home="")
     place = SimpleNamespace(version="1")
     subjects = [one.subject for one in ran]
-    made = _Scan(
-        package, place, HERE, subjects, ScanBudget(confidence=confidence), 3, 1, None, None
-    )
+    made = scan_of(place, subjects, ScanBudget(confidence=confidence), seed=3)
     return made.summarise(ran, seconds)
+
+
+def scan_of(place, subjects, budget, *, seed=0, workers=1, progress=None):
+    return _Scan(
+        package=SimpleNamespace(name="toy", distribution="toy", home=""),
+        place=place,
+        environment=HERE,
+        subjects=subjects,
+        budget=budget,
+        seed=seed,
+        workers=workers,
+        progress=progress,
+        guide=None,
+    )
 
 
 def ran_of(one, *tested, **given):
@@ -237,14 +248,14 @@ def test_corners_have_the_time_that_ordinary_pairs_left(monkeypatch, seconds, us
     given = {}
 
     class Looks:
-        def __init__(self, subject, mechanism, seed, trials, alpha, looking, *_):
-            given["looking"], self.subject = looking, subject
+        def __init__(self, subject, seconds, **_):
+            given["looking"], self.subject = seconds, subject
 
         def run(self):
             return Ran(self.subject, seconds=used)
 
     class Corners:
-        def __init__(self, subject, mechanism, candidates, seed, trials, alpha, seconds, refuted):
+        def __init__(self, seconds, **_):
             given["left"] = seconds
 
         def run(self):
@@ -258,8 +269,7 @@ def test_corners_have_the_time_that_ordinary_pairs_left(monkeypatch, seconds, us
     monkeypatch.setattr(scan_module, "arguments_of", lambda *_: ("data",))
     monkeypatch.setattr(_Scan, "_crew", lambda *_: crew)
     one = replace(subject(claim(ADDED)), additive=True)
-    package = SimpleNamespace(name="toy", distribution="toy", home="")
-    _Scan(package, None, HERE, [one], ScanBudget(), 0, 1, None, None)._one(one, seconds, 1e9)
+    scan_of(None, [one], ScanBudget())._one(one, seconds, 1e9)
     assert given == {"looking": pytest.approx(70.0), "left": pytest.approx(left)}
 
 
@@ -303,9 +313,8 @@ def test_subjects_share_the_time_that_is_left(monkeypatch, workers, shares):
     monkeypatch.setattr(_Scan, "_one", lambda _, one, seconds, until: given.append(seconds))
     monkeypatch.setattr(scan_module.time, "monotonic", lambda: 5.0)
     progress = SimpleNamespace(start=lambda *_: None, advance=lambda _: None)
-    package = SimpleNamespace(name="toy", distribution="toy", home="")
     budget = ScanBudget(seconds=100.0)
-    _Scan(package, None, HERE, subjects, budget, 0, workers, progress, None).all()
+    scan_of(None, subjects, budget, workers=workers, progress=progress).all()
     expected = [25.0, 100 / 3, 50.0, 100.0] if shares else [50.0, 200 / 3, 100.0, 100.0]
     assert sorted(given) == pytest.approx(expected)
 

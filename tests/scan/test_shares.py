@@ -31,7 +31,7 @@ def shares(monkeypatch):
     given = {"looks": [], "corners": []}
 
     class Looks:
-        def __init__(self, subject, mechanism, seed, trials, alpha, *_):
+        def __init__(self, subject, alpha, **_):
             self.subject = subject
             given["looks"].append(alpha * count_hypotheses(subject))
 
@@ -39,7 +39,7 @@ def shares(monkeypatch):
             return Ran(self.subject)
 
     class Corners:
-        def __init__(self, subject, mechanism, candidates, seed, trials, alpha, *_):
+        def __init__(self, subject, alpha, **_):
             given["corners"].append(alpha * floating.count_floating_hypotheses(subject))
 
         def run(self):

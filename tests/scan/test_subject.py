@@ -110,7 +110,7 @@ def test_of_each_setting_relation_and_family_those_that_differ_most_go_ahead():
         [candidate(given="new value", edit=str(n)) for n in range(3)],
     ]
     looked = [(one, float(n)) for group in groups for n, one in enumerate(group)]
-    kept = scan_of(epsilons=(1.0, 2.0))._ahead(looked)
+    kept = scan_of(epsilons=(1.0, 2.0))._select_pairs_ahead(looked)
     assert {id(one) for one in kept} == {id(one) for group in groups for one in group[-2:]}
     assert looks.AHEAD == 2
 
@@ -119,10 +119,10 @@ def test_one_pair_of_the_card_is_among_them_however_little_it_differs():
     made = [candidate(edit=str(n)) for n in range(3)]
     stated = [candidate(edit="stated", stated=True), candidate(edit="also", stated=True)]
     looked = [*((one, 5.0 + n) for n, one in enumerate(made)), (stated[0], 2.0), (stated[1], 1.0)]
-    kept = scan_of()._ahead(looked)
+    kept = scan_of()._select_pairs_ahead(looked)
     assert [one.edit for one in kept] == ["2", "1", "stated"]
     looked[3] = (stated[0], 9.0)
-    assert [one.edit for one in scan_of()._ahead(looked)] == ["stated", "2", "also"]
+    assert [one.edit for one in scan_of()._select_pairs_ahead(looked)] == ["stated", "2", "also"]
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,10 @@ def test_a_guide_adds_the_pair_that_moves_farthest_where_no_other_moves_as_far(m
     scan.guide = lambda mechanism, given: [Glimpse(moved[some.index(one)]) for one in given]
     scan.aside = SimpleNamespace(by=lambda until: contextlib.nullcontext())
     scan._crew = scan.aside
-    assert [one.edit for one in scan._ahead([(one, float(n)) for n, one in enumerate(some)])] == (
-        edits
-    )
+    assert [
+        one.edit
+        for one in scan._select_pairs_ahead([(one, float(n)) for n, one in enumerate(some)])
+    ] == (edits)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,7 @@ class _Search:
 
     error = None
 
-    def __init__(self, subject, setting, *_):
+    def __init__(self, setting, **_):
         self.setting = setting
 
     def climbed(self):

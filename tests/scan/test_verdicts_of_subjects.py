@@ -51,7 +51,17 @@ def scanned(*subjects, confidence=0.99):
     package = SimpleNamespace(name="toy", distribution="toy", home="")
     place = SimpleNamespace(version="1")
     budget = ScanBudget(confidence=confidence)
-    return _Scan(package, place, None, subjects, budget, 0, 1, None, None)
+    return _Scan(
+        package=package,
+        place=place,
+        environment=None,
+        subjects=subjects,
+        budget=budget,
+        seed=0,
+        workers=1,
+        progress=None,
+        guide=None,
+    )
 
 
 # Verdicts

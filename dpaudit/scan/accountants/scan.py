@@ -57,13 +57,13 @@ def scan_accountant(
         for question in chosen
         if method.audits is (question.asks == "errors")
     ]
-    told = progress or Silent()
-    told.start(f"asking {card.name}", len(asked))
+    progress = progress or Silent()
+    progress.start(f"asking {card.name}", len(asked))
     answers = ask_in_environment(
-        card.module, asked, python=python, seconds=seconds, memory=memory, advance=told.advance
+        card.module, asked, python=python, seconds=seconds, memory=memory, advance=progress.advance
     )
-    told.start(f"judging {card.name}", len(answers))
-    judgements = judge_all(card, answers, told)
+    progress.start(f"judging {card.name}", len(answers))
+    judgements = judge_all(card, answers, progress)
     took = time.perf_counter() - began
     return make_accountant_scan(card, release[1], judgements, python=release[0], seconds=took)
 
@@ -73,10 +73,10 @@ def judge_all(
 ) -> list[AnswerJudgement]:
     """Return the judgements of all answers of an accountant."""
     methods = {method.name: method for method in card.methods}
-    told, found = progress or Silent(), list[AnswerJudgement]()
+    progress, found = progress or Silent(), list[AnswerJudgement]()
     for answer in answers:
         found += judge_answer(answer, methods[answer.method])
-        told.advance(1)
+        progress.advance(1)
     return found
 
 

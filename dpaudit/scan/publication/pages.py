@@ -112,8 +112,8 @@ def render_filled_template(template: str, *, html: bool, **values: Any) -> str:
 def format_scan_outcome(scan: PublishedScan) -> str:
     """Return the outcome in one sentence: of withheld findings only the number."""
     where = f"{format_integer(len(scan.subjects))} subjects"
-    told = format_finding_count(len(scan.findings), scan.withheld).capitalize()
-    return f"{told}{format_undecided_subjects(scan.without_verdict)}. Looked at: {where}."
+    counts = format_finding_count(len(scan.findings), scan.withheld).capitalize()
+    return f"{counts}{format_undecided_subjects(scan.without_verdict)}. Looked at: {where}."
 
 
 def format_undecided_subjects(subjects: int) -> str:
@@ -142,8 +142,8 @@ def format_finding_count(findings: int, withheld: int) -> str:
     hidden = "1 finding" if withheld == 1 else f"{withheld} findings"
     if not withheld:
         return public if findings else "no finding"
-    told = f"{hidden} under disclosure"
-    return f"{public}, {told}" if findings else told
+    disclosed = f"{hidden} under disclosure"
+    return f"{public}, {disclosed}" if findings else disclosed
 
 
 def rows_of(checked: Sequence[ClaimCheck]) -> list[SubjectRow]:
@@ -165,15 +165,15 @@ def corners_of(floating: Sequence[FloatingCheck]) -> dict[str, dict[str, str]]:
 
 
 def _format_checked_lines(lines: Sequence[ClaimCheck]) -> list[str]:
-    said = [f"{one.verdict} under {one.relation}" for one in lines]
+    verdicts = ", ".join(f"{one.verdict} under {one.relation}" for one in lines)
     if all(one.verdict == "withheld" for one in lines):
         return ["Withheld."]
-    told = f"{', '.join(said)}."
+    sentence = f"{verdicts[:1].upper()}{verdicts[1:]}."
     claimed = {one.claimed.relation for one in lines}
     if claimed == {None}:
-        return [told[:1].upper() + told[1:], "The documentation does not say which relation."]
+        return [sentence, "The documentation does not say which relation."]
     named = " and ".join(sorted(one for one in claimed if one is not None))
-    return [told[:1].upper() + told[1:], f"The documentation claims {named}."]
+    return [sentence, f"The documentation claims {named}."]
 
 
 def _format_scan_confidence(confidence: float) -> str:

@@ -93,9 +93,9 @@ def make_public_publication(
         return _make_published_document(result, known, findings, withheld=0)
     public = [_without_another_event(one) for one in findings if one.threads]
     # What nobody claims is no violation; its details wait for a thread all the same.
-    told = [one for one in result.information if known.threads_of(one)]
+    with_thread = [one for one in result.information if known.threads_of(one)]
     # A note may say what looked worse than a claim, which is no finding and has no thread.
-    fewer = result.model_copy(update={"information": told, "notes": []})
+    fewer = result.model_copy(update={"information": with_thread, "notes": []})
     return _make_published_document(fewer, known, public, withheld=len(findings) - len(public))
 
 

@@ -436,12 +436,12 @@ def _of_large_array(value: Any, deep: int) -> Any:
     """Return a key that tells large arrays apart: kind, first entries and a checksum."""
     flat = value.reshape(-1)
     # The bytes of an array of objects are their addresses, which differ in every process.
-    told = flat.astype(str) if value.dtype.kind == "O" else flat
+    content = flat.astype(str) if value.dtype.kind == "O" else flat
     held = [
         ("dtype", str(value.dtype)),
         ("shape", str(value.shape)),
         ("first", encoded(flat[:_FIRST], deep + 1)),
-        ("checksum", str(zlib.crc32(np.ascontiguousarray(told).tobytes()))),
+        ("checksum", str(zlib.crc32(np.ascontiguousarray(content).tobytes()))),
     ]
     return ("object", "large array", held)
 

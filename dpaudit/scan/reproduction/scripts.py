@@ -267,9 +267,11 @@ class _Fixed(ast.NodeTransformer):
         # other parts.
         copies = [parse_source(ast.unparse(one)).body[0] for one in statements]
         for one in copies:
-            told = ast.fix_missing_locations(made.visit(one))
+            rewritten = ast.fix_missing_locations(made.visit(one))
             made.body += [
-                line for text in ast.unparse(told).splitlines() for line in _wrap_inner_line(text)
+                line
+                for text in ast.unparse(rewritten).splitlines()
+                for line in _wrap_inner_line(text)
             ]
         return made
 
