@@ -235,8 +235,8 @@ class CodeProof:
         return f"of {low} records" if low == high else f"of {low} to {high} records"
 
     def _of_runs(self) -> str:
-        ways = f"{self.paths} paths were" if self.paths > 1 else "One run was"
-        return f"{ways} read; {self.compared} runs on plain data confirm it."
+        ways = f"{self.paths} paths were" if self.paths > 1 else "One call was"
+        return f"{ways} read; {self.compared} calls on plain data confirm it."
 
     def _headline(self) -> str:
         if self.refusal is not None:

@@ -330,9 +330,9 @@ def _of_count(
 
 
 def _counts(found: OutputEventCount, asked: ReplayRequest) -> str:
-    runs = f"{found.hits} of {found.runs} and {found.other_hits} of {found.runs} runs"
+    counted = f"{found.hits} of {found.runs} and {found.other_hits} of {found.runs} outputs"
     return (
-        f"seen in {runs}, which certifies an epsilon of {_down(found.epsilon)} (claimed "
+        f"seen in {counted}, which certifies an epsilon of {_down(found.epsilon)} (claimed "
         f"{asked.epsilon:g}; confidence {as_certain(1 - ALPHA)})"
     )
 

@@ -257,7 +257,7 @@ def _in_words(one: SheetSubject) -> AnswerPart:
             ""
             if one.success is None
             else " An attacker who used one event was right in "
-            f"{_format_percent(one.success, ROUND_FLOOR)} of fresh runs."
+            f"{_format_percent(one.success, ROUND_FLOOR)} of fresh outputs."
         )
         standing: Standing = "shown" if one.certificate.shows else "claimed"
         return AnswerPart(standing, f"What the claim would promise does not hold.{seen}")
@@ -276,7 +276,7 @@ def _format_attacker_promise(guarantee: Guarantee, delta: float | None) -> str:
     if not delta:
         return said
     return (
-        f"{said} δ lets it fail in {format_significant(delta)} of runs: compare it with 1 "
+        f"{said} δ lets it fail in {format_significant(delta)} of outputs: compare it with 1 "
         "over the people."
     )
 

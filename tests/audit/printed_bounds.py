@@ -1,7 +1,8 @@
 """Read bounds off printed text and work them out again from what is printed, by the definition.
 
-What is printed is "E in x of n runs on the dataset and in y of m on its neighbour, which certifies
-an epsilon of at least e at delta d with an error probability of a". Nothing here is of `dpaudit`.
+What is printed is "E in x of n outputs on the dataset and in y of m on its neighbour, which
+certifies an epsilon of at least e at delta d with an error probability of a". Nothing here is of
+`dpaudit`.
 
 Outcomes (X, Y) are ordered by the largest epsilon e(x, y) at which
 
@@ -23,7 +24,7 @@ import numpy as np
 from scipy.stats import beta, binom, norm
 
 _SHOWN = re.compile(
-    r"in (?P<x>\d+) of (?P<n>\d+) runs on the dataset and in (?P<y>\d+) of (?P<m>\d+) on its "
+    r"in (?P<x>\d+) of (?P<n>\d+) outputs on the dataset and in (?P<y>\d+) of (?P<m>\d+) on its "
     r"neighbour, which certifies an epsilon of at least (?P<epsilon>[\d.e-]+) at delta "
     r"(?P<delta>[\d.e-]+) with an error probability of (?P<alpha>[\d.e-]+\d)"
     r"(?P<intervals>, with outcomes ordered by two Clopper-Pearson intervals)?"

@@ -16,7 +16,7 @@ from tests.audit.printed_bounds import printed
 
 HERE = Isolation(in_process=True)
 _SHOWN = re.compile(
-    r"in (\d+) of (\d+) runs on the dataset and in (\d+) of (\d+) on its neighbour, which "
+    r"in (\d+) of (\d+) outputs on the dataset and in (\d+) of (\d+) on its neighbour, which "
     r"certifies an epsilon of at least ([\d.]+) at delta ([\d.e-]+) with an error probability of "
     r"([\d.e-]+)\.(?: |$)"
 )
@@ -60,7 +60,7 @@ def test_an_event_that_only_explains_carries_a_number_of_its_own():
     witness = found.witness
     assert 0 < witness.lower < found.measured.lower
     assert "which certifies an epsilon of at least" in witness.sentence
-    assert "on runs of its own" in witness.sentence
+    assert "on fresh outputs" in witness.sentence
     assert "even odds" not in found.reason
 
 
@@ -109,7 +109,7 @@ def test_an_event_of_all_runs_of_one_side_is_said_to_be_all_that_they_can_certif
             epsilon=2.0,
         )
         told = sentence_of(event, refutes=True)
-        assert ("this is the most that so many runs can certify" in told) is due
+        assert ("this is the most that so many outputs can certify" in told) is due
         assert f"never occurred on the {('neighbour', 'dataset')[side]}" in told
 
 

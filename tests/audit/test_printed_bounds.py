@@ -208,7 +208,7 @@ def test_bets_refute_where_their_printed_wealth_passes_the_printed_goal():
     assert last < path["refuted_after"] <= first
     assert document["measured"]["lower"] > 0.7
     assert document["carrying_event"] is None
-    for bound in printed(read(result)[0]):  # of a witness, by fresh runs of its own
+    for bound in printed(read(result)[0]):  # of a witness, by fresh outputs
         require_carried(bound)
 
 
@@ -227,7 +227,7 @@ def test_no_event_stands_beside_a_divergence_that_it_cannot_carry(claimed):
     document = json.loads(result.model_dump_json())
     assert result.measured.lower > 0
     assert document["carrying_event"] is None
-    for bound in printed(read(result)[0]):  # of a witness, by fresh runs of its own
+    for bound in printed(read(result)[0]):  # of a witness, by fresh outputs
         require_carried(bound)
     if document["witness"] is not None:
         told = document["witness"]

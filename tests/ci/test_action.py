@@ -166,7 +166,7 @@ def test_the_image_is_built_from_the_wheels_alone():
 
 
 def entry(number):
-    leaked = f"What leaked: {'x' * 400} in 900 of 1000 runs"
+    leaked = f"What leaked: {'x' * 400} in 900 of 1000 outputs"
     return ReportEntry(name=f"mine:f{number}", outcome="refuted", headline=leaked, text=leaked)
 
 

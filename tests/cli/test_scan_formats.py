@@ -78,7 +78,7 @@ def test_nothing_is_told_that_the_terminal_does_not_show(scan):
     for path in (f"out.{one}" for one in ("sarif", "junit", "markdown")):
         with open(path, encoding="utf-8") as file:
             written = file.read()
-        for secret in ("import toy", "seen in 0 of 20 runs", "3.333", "looked worse"):
+        for secret in ("import toy", "seen in 0 of 20 outputs", "3.333", "looked worse"):
             assert secret in document
             assert secret not in written
         assert "is NaN" in written

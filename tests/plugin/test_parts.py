@@ -147,14 +147,14 @@ def witness(*, refutes=True, lower=2.5):
     return Witness(
         event="it is 1", parts=["output"], on_dataset=90, on_neighbour=3, runs=100, lower=lower,
         confidence=0.99, refutes=refutes, ceiling=None, success=0.9,
-        sentence="What leaked: it is 1 in 90 of 100 runs.",
+        sentence="What leaked: it is 1 in 90 of 100 outputs.",
     )  # fmt: skip
 
 
 def test_a_failure_says_what_leaked_its_lower_end_rounded_down_and_the_claim():
     one = samples.refuted(witness=witness())
     said = format_test_failure(one, "a.py:3", "pytest x").splitlines()
-    assert said[0] == "What leaked: it is 1 in 90 of 100 runs."
+    assert said[0] == "What leaked: it is 1 in 90 of 100 outputs."
     assert said[1] == (
         "refuted: epsilon is at least 25.31 at 95% confidence; claimed: epsilon = 20 at delta = "
         "1e-5"
@@ -224,7 +224,7 @@ def test_what_machines_read_has_the_numbers_of_the_audit(planned):
         "confidence": "0.9995",
         "trials": "200000",
         "seed": "7",
-        "witness": "What leaked: it is 1 in 90 of 100 runs.",
+        "witness": "What leaked: it is 1 in 90 of 100 outputs.",
         "kept": "all of it was drawn before",
     }
     assert said == {f"dpaudit{number}.{name}": value for name, value in expected.items()}

@@ -141,7 +141,7 @@ def test_outcomes_are_what_they_should_be(ran):
 def test_a_failure_says_first_what_leaked_in_at_most_15_lines(ran):
     output = ran[0][1]
     said = failure_of(output, "test_leaks")
-    assert said[0].startswith("What leaked: `output['70s']` is there in 300 of 300 runs on the")
+    assert said[0].startswith("What leaked: `output['70s']` is there in 300 of 300 outputs on the")
     assert len(said) + 1 <= 15
     assert any(line.startswith("refuted: epsilon is at least ") for line in said)
     assert "at: test_suite.py:23" in said

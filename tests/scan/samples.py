@@ -37,9 +37,9 @@ def finding(subject, words="`out` is NaN", edit="record 2 without a number", **f
         "at_delta": 0.0,
         "confidence": 1 - 1e-6,
         "trials": 4321,
-        "sentence": f"{subject}: {words} in 0 of 4321 runs on the dataset.",
+        "sentence": f"{subject}: {words} in 0 of 4321 outputs on the dataset.",
         "reproduction": f"import toy\nprint('{subject}')\n",
-        "reproduced": "seen in 0 of 20 runs on the first, 20 of 20 on the second\n",
+        "reproduced": "seen in 0 of 20 outputs on the first, 20 of 20 on the second\n",
     }
     return ScanFinding(**{**values, **fields})
 

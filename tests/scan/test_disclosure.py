@@ -20,11 +20,11 @@ def test_a_draft_says_what_maintainers_need():
         "1-DP",
         "docstring of it, first paragraph",
         "no statement of which datasets are neighbours",
-        "0 of 4321 runs on the first and in 4321 of 4321 runs",
+        "0 of 4321 outputs on the first and in 4321 of 4321 on the second",
         "[0.0, float('nan')]",
         "epsilon is at least 5.43 ",
         "import toy",
-        "seen in 0 of 20 runs",
+        "seen in 0 of 20 outputs",
         "Python 3.11.2",
         "https://example.org/80",
     ):

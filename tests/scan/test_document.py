@@ -121,7 +121,8 @@ def test_a_finding_has_the_numbers_of_its_own_certification():
     assert (found.dataset, found.neighbour) == ("[1.0]", "[]")
     assert found.tested == worst.result.tested
     assert "epsilon is at least 2.5 at delta 0, where 1 is claimed." in found.sentence
-    assert "it is 1 in 9 of 9 runs on the dataset and in 0 of 9 on its neighbour" in found.sentence
+    counted = "it is 1 in 9 of 9 outputs on the dataset and in 0 of 9 on its neighbour"
+    assert counted in found.sentence
 
 
 def test_a_sentence_never_rounds_a_bound_up():

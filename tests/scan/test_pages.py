@@ -187,7 +187,7 @@ def test_a_draft_names_the_delta_of_its_bound(delta, title):
 
 
 def test_a_draft_gives_the_counts_of_either_side():
-    assert "in 17 of 4321 runs on the first and in 4300 of 4321 runs on the second" in told()
+    assert "in 17 of 4321 outputs on the first and in 4300 of 4321 on the second" in told()
 
 
 @pytest.mark.parametrize(

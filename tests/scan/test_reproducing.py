@@ -127,7 +127,8 @@ def ran(monkeypatch):
 
 
 def said(a, b, n=100, m=100):
-    return f"seen in {a} of {n} runs on the first, {b} of {m} on the second; claimed: epsilon = 1\n"
+    counted = f"{a} of {n} outputs on the first, {b} of {m} on the second"
+    return f"seen in {counted}; claimed: epsilon = 1\n"
 
 
 def shipped(ran, *printed, runs=100):
@@ -160,7 +161,7 @@ def test_counts_that_do_not_refute_are_shipped_by_nobody_and_tried_once_more(ran
     assert shipped(ran, said(30, 60), said(0, 200, 200, 200)).runs == (200, 200)
 
 
-@pytest.mark.parametrize("printed", [None, "", "nothing of the kind", "seen in 3 of 4 runs"])
+@pytest.mark.parametrize("printed", [None, "", "nothing of the kind", "seen in 3 of 4 outputs"])
 def test_a_script_that_printed_no_counts_is_not_shipped(ran, printed):
     assert shipped(ran, printed, said(0, 200)) is None
 

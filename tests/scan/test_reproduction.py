@@ -287,7 +287,7 @@ print(thirds([]), register)
     assert "math" not in text
     assert "register" not in text
     assert text.index("import decimal") < text.index("setcontext") < text.index("def thirds")
-    assert PLACE.run(text, 60).startswith("seen in 20 of 20 runs on the first, 0 of 20")
+    assert PLACE.run(text, 60).startswith("seen in 20 of 20 outputs on the first, 0 of 20")
 
 
 def test_a_setting_is_written_into_the_function():
@@ -306,7 +306,7 @@ def test_a_setting_is_written_into_the_function():
     assert "return {'labels': sorted(set(data))}" in text
     assert "def keywords(data):" in text
     assert lines_of(text) <= LINES
-    assert PLACE.run(text, 60).startswith("seen in 20 of 20 runs on the first, 0 of 20")
+    assert PLACE.run(text, 60).startswith("seen in 20 of 20 outputs on the first, 0 of 20")
 
 
 def test_a_line_is_parted_only_where_it_still_says_the_same():

@@ -30,8 +30,9 @@ SUBJECT = SimpleNamespace(name="tools.sum", parameters=({"epsilon": 1.0}, {"epsi
 
 def test_a_finding_is_said_with_its_counts_its_edit_and_a_bound_that_is_rounded_down():
     assert format_worst_sentence(SUBJECT, refuted()) == (
-        "tools.sum: out is NaN in 3 of 100 runs on the dataset and in 90 of 100 on its neighbour "
-        "(the last record); epsilon is at least 1.234 at delta 1e-5, where 0.5 is claimed."
+        "tools.sum: out is NaN in 3 of 100 outputs on the dataset and in 90 of 100 on its "
+        "neighbour (the last record); epsilon is at least 1.234 at delta 1e-5, where 0.5 is "
+        "claimed."
     )
 
 

@@ -72,7 +72,7 @@ def in_words(counted: ScoreEvent, drawer: Drawer, tally: Tally) -> Said | None:
     if isinstance(score, OfFeatures) and isinstance(score.score, OnePart):
         tried = FeatureEvent(score.score, (score.score.column,), counted.event)
         features = [score.features(side) for side in read]
-        # Infinitely many runs before an event is usual: the counts are those of the event
+        # Infinitely many outputs before an event is usual: the counts are those of the event
         # itself, so words for what is rare would not go with them.
         words = Words(layout, score.features, drawer, features, float("inf"))
         said, flipped = words.of(tried, tally.hits)
@@ -132,15 +132,15 @@ def sentence_of(event: EventEvidence, refutes: bool) -> str:
     --------
     >>> one = EventEvidence(words="`output` > 2", plain=True, hits=(90, 4), runs=(1000, 1000),
     ...     delta=0.0, alpha=0.05, epsilon=2.1)
-    >>> sentence_of(one, refutes=True)[:60]
-    'What leaked: `output` > 2 in 90 of 1000 runs on the dataset '
+    >>> sentence_of(one, refutes=True)[:63]
+    'What leaked: `output` > 2 in 90 of 1000 outputs on the dataset '
     """
     # Only an event of one part in words is a leak that a reader can look for in the code.
     begins = "What leaked" if refutes and event.plain else "The event that carries the bound"
     (on_p, on_q), (of_p, of_q) = event.hits, event.runs
     certified = format_certified_epsilon(event.epsilon, event.delta, event.alpha, event.order)
     said = (
-        f"{begins}: {event.words} in {on_p} of {of_p} runs on the dataset and in {on_q} of "
+        f"{begins}: {event.words} in {on_p} of {of_p} outputs on the dataset and in {on_q} of "
         f"{of_q} on its neighbour, which {certified}."
     )
     if min(event.hits) > 0 or not refutes:
@@ -148,7 +148,7 @@ def sentence_of(event: EventEvidence, refutes: bool) -> str:
     where = "neighbour" if on_q == 0 else "dataset"
     # Always on one side and never on the other is the strongest that counts can be.
     always = max(on_p / of_p, on_q / of_q) == 1
-    most = "this is the most that so many runs can certify, and " if always else ""
+    most = "this is the most that so many outputs can certify, and " if always else ""
     return (
         f"{said} The event never occurred on the {where}: {most}the true epsilon may be infinite."
     )

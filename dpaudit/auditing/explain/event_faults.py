@@ -41,7 +41,7 @@ def fault_of_event(
     score
         How it looks at them.
     hits, runs
-        How often it was seen, of so many runs on either dataset.
+        How often it was seen, of so many outputs on either dataset.
     codes
         The discrete values of the part that were seen, if it has any: where it is there or absent,
         and nothing else, the event is that it is there.

@@ -32,7 +32,7 @@ _OTHER = "of another kind"
 _RESTS = {"absent": "is absent", "as": "is not as usual", "code": "is new", "number": "is new"}
 _FOLLOWS = ("keys", "len", "columns", "index")  # from what else is there
 _SPECIAL = {0.0, ABSENT.code}
-_AT_ONCE = 256  # runs in which codes are looked for at once
+_AT_ONCE = 256  # outputs in which codes are looked for at once
 _KEY = re.compile(r"\[[^\]]*\]|^(?!output)\w+")
 
 
@@ -75,9 +75,9 @@ class Words:
     drawer
         What draws outputs, to read off them what a code stands for.
     fresh
-        Features of the runs that were counted, of both sides, shape ``(n, columns)`` each.
+        Features of the outputs that were counted, of both sides, shape ``(n, columns)`` each.
     usual
-        From how many of the runs on an event is usual.
+        From how many of the outputs on an event is usual.
     """
 
     layout: Layout
@@ -94,7 +94,7 @@ class Words:
         tried
             The event.
         hits
-            In how many runs it was seen, on the dataset and on its neighbour.
+            In how many outputs it was seen, on the dataset and on its neighbour.
         """
         if not isinstance(tried.score, OnePart | OneOf | OneValue):
             above, threshold = tried.event.above, tried.event.threshold
@@ -170,7 +170,7 @@ class Words:
         return f"{path} is {said}{_format_other_count(more)}", flipped
 
     def known(self, codes: list[float]) -> dict[float, tuple[str, str]]:
-        """Return kinds and texts of codes, of as many runs as show them, within limits.
+        """Return kinds and texts of codes, of as many outputs as show them, within limits.
 
         Parameters
         ----------

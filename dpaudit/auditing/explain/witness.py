@@ -53,13 +53,13 @@ _ALIKE = 0.05  # promises that differ by so small a share are the same
 _TRIED = 16  # single parts of which the most promising is counted
 _TOGETHER = (2, 3, 5, 10)  # parts, where one alone refutes nothing
 ATTEMPTS = 1 + len(_TOGETHER)
-_USUALLY = 0.9  # of the runs on either side: then what is rare is said
+_USUALLY = 0.9  # of the outputs on either side: then what is rare is said
 _LARGE = 1e70  # up to where the variance of numbers is one
 
 
 @dataclass(frozen=True)
 class _WitnessCount:
-    """An event with its counts on fresh runs, what they certify, and whether that refutes."""
+    """An event with its counts on fresh outputs, what they certify, and whether that refutes."""
 
     tried: FeatureEvent
     hits: tuple[int, int]
@@ -246,15 +246,16 @@ def _make_witness(
         else "; this event explains the difference and certifies no bound above the claim"
     )
     sentences = [
-        f"{begins}: {event} in {on_p} of {runs} runs on the dataset and in {on_q} of {runs} on its "
-        "neighbour, which "
-        f"{format_certified_epsilon(best.lower, case.at_delta, alpha / ATTEMPTS)} on runs of "
-        f"its own{explains}."
+        f"{begins}: {event} in {on_p} of {runs} outputs on the dataset and in {on_q} of {runs} on "
+        "its neighbour, which "
+        f"{format_certified_epsilon(best.lower, case.at_delta, alpha / ATTEMPTS)} on fresh "
+        f"outputs{explains}."
     ]
     if never:
         where = "neighbour" if on_q == 0 else "dataset"
         ceiling = (
-            f" {trials} runs can certify at most {_format_claim_number(case, most)};"
+            f" {trials} outputs on each dataset can certify at most "
+            f"{_format_claim_number(case, most)};"
             if always and most is not None
             else ""
         )
@@ -305,12 +306,12 @@ def add_witness(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float)
 
 
 def _estimate_witness_runs(result: Result, case: PrivacyCase, alpha: float) -> int:
-    """Return on how many runs an event as rare as the one that certified would refute."""
+    """Return on how many outputs an event as rare as the one that certified would refute."""
     counts = _get_certified_counts(result)
     runs, claimed = _USUAL, _get_claimed_number(case)
     while counts is not None and runs < result.trials:
         favoured, other, of = counts
-        # Rounded against the bound: with fewer runs, counts are not as good as their shares.
+        # Rounded against the bound: with fewer outputs, counts are not as good as their shares.
         hits, others = math.floor(favoured / of * runs), math.ceil(other / of * runs)
         share = alpha / ATTEMPTS
         lower = joint_lower_bound(hits, others, runs, runs, delta=case.at_delta, alpha=share)

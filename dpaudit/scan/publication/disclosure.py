@@ -135,7 +135,7 @@ def _format_observed_finding(finding: ScanFinding) -> str:
     return (
         f"Two datasets that differ in {_RELATIONS.get(finding.relation, finding.relation)} "
         f"({finding.edit}) can be told apart: {event.words} in {event.on_dataset} of {event.runs} "
-        f"runs on the first and in {event.on_neighbour} of {event.runs} runs on the second. With "
+        f"outputs on the first and in {event.on_neighbour} of {event.runs} on the second. With "
         f"the setting {finding.parameters} the datasets were {finding.dataset} and "
         f"{finding.neighbour}. Counts on fresh outputs certify that epsilon is at least "
         f"{_format_floored_epsilon(finding.lower)} at delta = {finding.at_delta:g}."

@@ -52,8 +52,8 @@ def format_worst_sentence(subject: Subject, worst: Hypothesis) -> str:
     event, result = worst.result.event, worst.result
     assert event is not None
     return (
-        f"{subject.name}: {event.words} in {event.on_dataset} of {event.runs} runs on the dataset "
-        f"and in {event.on_neighbour} of {event.runs} on its neighbour "
+        f"{subject.name}: {event.words} in {event.on_dataset} of {event.runs} outputs on the "
+        f"dataset and in {event.on_neighbour} of {event.runs} on its neighbour "
         f"({worst.candidate.edit}); epsilon is at least {_format_epsilon_down(result.lower)} at "
         "delta "
         f"{format_significant(result.at_delta)}, where {format_significant(result.claimed)} is "

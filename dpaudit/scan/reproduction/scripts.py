@@ -78,9 +78,9 @@ def render_reproduction_script(shown: ReproductionContent) -> str:
     def noisy(data):
         return sum(data)
     <BLANKLINE>
-    pair, runs = ([0.0], [1.0]), 100
-    a, b = (sum(out > 0.5 for out in [noisy(data) for _ in range(runs)]) for data in pair)
-    print(f"seen in {a} of {runs} runs on the first, {b} of {runs} on the second; claimed: mu = 1")
+    pair, n = ([0.0], [1.0]), 100
+    a, b = (sum(out > 0.5 for out in [noisy(data) for _ in range(n)]) for data in pair)
+    print(f"seen in {a} of {n} outputs on the first, {b} of {n} on the second; claimed: mu = 1")
     <BLANKLINE>
     """
     module = _PlainModule(shown.source)
@@ -95,16 +95,16 @@ def lines_of(text: str) -> int:
 
 
 def counts_of(printed: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Return hits and runs that a script printed, of both datasets; None if it did not.
+    """Return hits and outputs that a script printed, of both datasets; None if it did not.
 
     Examples
     --------
-    >>> counts_of("seen in 20 of 20 runs on the first, 0 of 20 on the second; claimed: epsilon = 1")
+    >>> counts_of("seen in 20 of 20 outputs on the first, 0 of 20 on the second; claimed: mu = 1")
     ((20, 0), (20, 20))
-    >>> counts_of("seen in 20 of 20 and 0 of 20 runs; claimed: epsilon = 1")
+    >>> counts_of("seen in 20 of 20 and 0 of 20 outputs; claimed: epsilon = 1")
     ((20, 0), (20, 20))
     """
-    counted = r"(\d+) of (\d+) (?:(?:runs )?on the (?:first|second)|and|runs)"
+    counted = r"(\d+) of (\d+) (?:(?:outputs )?on the (?:first|second)|and|outputs)"
     found = re.findall(counted, printed)
     if len(found) != 2:
         return None
@@ -370,11 +370,11 @@ def _render_counting_lines(module: _PlainModule, shown: ReproductionContent) -> 
     """Return the lines that draw outputs, count the event and print."""
     node = module.functions[shown.function]
     by_trials = "trials" in _list_argument_names(node)
-    name, draws = shown.function, f"[{shown.function}(data) for _ in range(runs)]"
+    name, draws = shown.function, f"[{shown.function}(data) for _ in range(n)]"
     if by_trials:
-        draws = f"{name}(data, trials=runs)"
+        draws = f"{name}(data, trials=n)"
         if _is_about_exceptions(shown.event):
-            draws = f"[{name}(data) for _ in range(runs)]"
+            draws = f"[{name}(data) for _ in range(n)]"
     event = shown.event
     if _only_raises(event) is not None:  # then the function returns nothing
         event = "out is None" if "==" in event else "out is not None"
@@ -393,8 +393,8 @@ def _render_counting_lines(module: _PlainModule, shown: ReproductionContent) -> 
 
 def _render_print_lines(claimed: str) -> list[str]:
     """Return the lines that print the counts, and the claim."""
-    counted = "{a} of {runs} runs on the first, {b} of {runs} on the second"
-    for shorter in (counted, "{a} of {runs} and {b} of {runs} runs"):
+    counted = "{a} of {n} outputs on the first, {b} of {n} on the second"
+    for shorter in (counted, "{a} of {n} and {b} of {n} outputs"):
         together = f'print(f"seen in {shorter}; claimed: {claimed}")'
         if len(together) <= COLUMNS:
             return [together]
@@ -402,13 +402,13 @@ def _render_print_lines(claimed: str) -> list[str]:
 
 
 def _render_pair_lines(datasets: tuple[Any, Any], runs: int) -> list[str]:
-    """Return the lines that state the two datasets and the number of runs."""
+    """Return the lines that state the two datasets and the number of outputs."""
     first, second = map(format_short_literal, datasets)
-    together = f"pair, runs = ({first}, {second}), {runs}"
+    together = f"pair, n = ({first}, {second}), {runs}"
     if len(together) <= COLUMNS:
         return [together]
     shorter = _format_neighbour_edit(*datasets)
-    lines = [*_wrap_statement(f"a = {first}"), f"pair, runs = (a, {shorter or second}), {runs}"]
+    lines = [*_wrap_statement(f"a = {first}"), f"pair, n = (a, {shorter or second}), {runs}"]
     return [*lines[:-1], *_wrap_statement(lines[-1])]
 
 

@@ -54,10 +54,10 @@ EVENT = EventEvidence(
 )
 def test_an_event_never_seen_on_one_side_is_said_so_of_a_refutation(hits, refutes, where, most):
     said = sentence_of(EventEvidence(**(vars(EVENT) | {"hits": hits})), refutes)
-    assert f"in {hits[0]} of 1000 runs on the dataset and in {hits[1]} of 500 on its" in said
+    assert f"in {hits[0]} of 1000 outputs on the dataset and in {hits[1]} of 500 on its" in said
     assert ("never occurred" in said) is (where is not None)
     assert where is None or f"never occurred on the {where}:" in said
-    assert ("the most that so many runs can certify" in said) is most
+    assert ("the most that so many outputs can certify" in said) is most
     assert said.startswith("What leaked" if refutes else "The event that carries the bound")
 
 

@@ -1,4 +1,4 @@
-"""What leaked, by hand: counted on fresh runs, each try at a share of what may err."""
+"""What leaked, by hand: counted on fresh outputs, each try at a share of what may err."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ def test_the_complement_has_its_own_counts_and_certifies_the_lesser_bound(above,
 @pytest.mark.parametrize(
     ("hits", "refutes", "said"),
     [
-        ((RUNS, 0), True, "never occurred on the neighbour: 5000 runs can certify at most "),
-        ((0, RUNS), True, "never occurred on the dataset: 5000 runs can certify at most "),
+        ((RUNS, 0), True, "on the neighbour: 5000 outputs on each dataset can certify at most "),
+        ((0, RUNS), True, "on the dataset: 5000 outputs on each dataset can certify at most "),
         (
             (RUNS - 1, 0),
             True,
