@@ -293,3 +293,33 @@ def test_a_workbook_is_named_as_one(tmp_path):
         archive.writestr("xl/workbook.xml", "<x/>")
     with pytest.raises(DataError, match=re.escape("(a workbook is saved as .csv first)")):
         read_columns(tmp_path / "a.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("first", "others", "expected"),
+    {
+        "commas, then a point": ("1,234.5;7", "2,234.5;8", 1234.5),
+        "points, then a comma": ("1.234,5;7", "2.234,5;8", 1234.5),
+        "both marks, quoted": ('"1,234.5"', '"0.5"', 1234.5),
+        "decimal commas, as others say": ("1,234;7", "0,5;8", 1.234),
+        "three digits of a fraction": ("1.234", "0.123", 1.234),
+        "blanks": ("1 234;7", "5;8", "line 1.*between thousands"),
+        "narrow blanks": ("1\u202f234;7", "1\xa0234;8", "line 1.*between thousands"),
+        "apostrophes": ("1'234.5;7", "5.5;8", "line 1.*between thousands"),
+        "blanks, one column": ("1 234", "5 678", "line 1: may be one number with marks"),
+        "commas, one column": ("1,234.5", "5,678.5", "line 1: may be one number with marks"),
+        "points beside whole numbers": ("1.234", "987", "line 1.*between thousands"),
+        "points beside decimal commas": ("1.234;7", "0,5;8", "line 1.*between thousands"),
+        "two commas": ("1,234,567;7", "5;8", "line 1.*between thousands"),
+        "two points": ("1.234.567;7", "2.5;8", "line 1: got .*expected a finite number"),
+        "no number": ("1,2.3;7", "0.5;8", "line 1: got .*expected a finite number"),
+    }.values(),
+)
+def test_marks_between_thousands_are_read_right_or_refused(tmp_path, first, others, expected):
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join([first, *[others] * 59]), encoding="utf-8")
+    if isinstance(expected, float):
+        assert read_columns(path).columns[0].values[0] == expected
+        return
+    with pytest.raises(DataError, match=expected):
+        read_columns(path)

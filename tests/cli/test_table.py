@@ -124,6 +124,7 @@ def test_columns_may_have_blanks_and_capitals(dpaudit, tmp_path):
         ("hits,runs,other_hits,other_runs\n", "is no table of an attack"),
         ("hits,runs,other_hits,other_runs\n4,x,1,5\n", "line 2: runs: got 'x', expected a count"),
         ("hits,runs,other_hits,other_runs\n4,3,1,5\n", "line 2: hits: got 4"),
+        ("o,a,b\nin,1,471,23\nout,29,477\n", "line 2: has 4 cells, and the first line 3"),
         ("o,a,b\nin,1,-2\nout,3,4\n", "line 2: counts: got '-2', expected a count"),
     ],
 )

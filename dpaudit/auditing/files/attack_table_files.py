@@ -54,8 +54,7 @@ def read_attack_table(path: Path) -> tuple[AttackRow, ...]:
     rows = lines[1:]
     if all(name in names for name in COLUMNS):
         found = [
-            # Short rows miss cells, which are refused by name; long ones have cells without a
-            # name.
+            # Short rows miss cells, which are refused by name.
             _parse_named_attack_row(path, line, dict(zip(names, cells, strict=False)))
             for line, cells in rows
         ]
@@ -81,9 +80,21 @@ def _read_attack_cells(path: Path) -> list[tuple[int, list[str]]]:
     between = max(",;\t", key=first.count)
     rows = csv.reader(text.splitlines(), delimiter=between)
     found = [(rows.line_num, [cell.strip() for cell in cells]) for cells in rows if any(cells)]
+    _refuse_long_rows(path, found)
     if len(found) > _MOST + 1:
         raise DataError(f"{path}: has {len(found) - 1} rows, expected at most {_MOST}")
     return found
+
+
+def _refuse_long_rows(path: Path, rows: Sequence[tuple[int, list[str]]]) -> None:
+    """Refuse rows with cells below no name: a comma between thousands makes two of one count."""
+    for line, cells in rows[1:]:
+        if any(cells[len(rows[0][1]) :]):
+            said = f"has {len(cells)} cells, and the first line {len(rows[0][1])}"
+            raise DataError(
+                f"{path}: line {line}: {said}, expected as many, and counts without marks between "
+                "thousands"
+            )
 
 
 def _parse_named_attack_row(path: Path, line: int, cells: Mapping[str, str]) -> AttackRow:

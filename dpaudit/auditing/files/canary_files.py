@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.auditing.files.arrays import MOST, read_arrays
+from dpaudit.auditing.files.number_marks import EXPECTED
 from dpaudit.auditing.samples.canary_table import CanaryTable, as_table
 from dpaudit.errors import DataError, InvalidArgument, VerbatimText, shorten_repr
 from dpaudit.redaction import Record
@@ -76,6 +77,8 @@ def _read_score_csv(path: Path) -> Mapping[str, Any]:
                 # refused.
                 if len(found["score"]) == _MOST:
                     _require_few(path, _MOST + 1)
+                if any(cell.strip() for cell in row[len(names) :]):
+                    raise _make_long_row_error(path, rows.line_num, len(row), len(names))
                 for name, place in kept.items():
                     text = row[place].strip() if place < len(row) else ""
                     found[name].append(_parse_score_cell(path, rows.line_num, name, text))
@@ -84,6 +87,11 @@ def _read_score_csv(path: Path) -> Mapping[str, Any]:
     if not found["score"]:
         raise DataError(f"{path}: has no rows, expected a canary a row")
     return found
+
+
+def _make_long_row_error(path: Path, line: int, cells: int, names: int) -> DataError:
+    said = f"line {line}: has {cells} cells, and the header {names}"
+    return DataError(f"{path}: {said}, expected as many, and {EXPECTED}")
 
 
 def _parse_score_cell(path: Path, line: int, name: str, text: str) -> Any:

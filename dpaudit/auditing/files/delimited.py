@@ -15,6 +15,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaudit.auditing.files.number_marks import (
+    EXPECTED,
+    are_grouped,
+    find_number_form,
+    find_unclear_number,
+)
 from dpaudit.errors import DataError, VerbatimText, shorten_repr
 from dpaudit.redaction import Record
 
@@ -22,10 +28,10 @@ Numbers = NDArray[np.float64]
 Texts = NDArray[np.str_]
 
 _BETWEEN = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NEITHER = frozenset({"nan", "inf", "+inf", "-inf", "infinity", "-infinity"})
 _MISSING = frozenset({"", "na", "n/a", "null", "none", "-"})
 _DIGITS = 6  # after a comma: more than a second column of counts has
+_DIGITS_AND_MARKS = re.compile(r"[+-]?[\d.,'\u2019\s]*\d[\d.,'\u2019\s]*")
 _FRACTION = re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+),\d+")  # points part thousands
 _MOST = 10**7  # rows
 
@@ -119,6 +125,8 @@ def _split_delimited_text(path: Path, text: str) -> _Rows:
     if len(lines) > _MOST:
         raise DataError(f"{path}: has {len(lines):,} lines, at most {_MOST:,} are read")
     between = _find_cell_delimiter(lines)
+    if between in (",", " "):
+        _refuse_grouped_lines(path, lines, between)
     if between == "," and _are_fractions(path, lines):
         rows = [
             _Row(row.line, [",".join(row.cells)]) for row in _read_delimited_rows(path, text, ",")
@@ -128,6 +136,25 @@ def _split_delimited_text(path: Path, text: str) -> _Rows:
         return _Rows(path, _split_at_blanks(text), between, ("blanks between cells",))
     rows = _read_delimited_rows(path, text, between or ",")
     return _Rows(path, rows, between, (_BETWEEN[between],) if between else ())
+
+
+def _refuse_grouped_lines(path: Path, lines: Sequence[str], between: str) -> None:
+    """Refuse lines that may be one number with marks between thousands, or several numbers.
+
+    Raises
+    ------
+    DataError
+        They may be either, and no header says which.
+    """
+    below = [one.strip() for one in (lines if are_grouped([lines[0].strip()]) else lines[1:])]
+    named = len(below) < len(lines) and between in lines[0].strip()
+    # Whole numbers of two groups may also have decimal commas, which others say.
+    clear = between == "," and all(one.count(",") == 1 and "." not in one for one in below)
+    if not named and not clear and are_grouped(below):
+        raise DataError(
+            f"{path}: line {len(lines) - len(below) + 1}: may be one number with marks between "
+            f"thousands, or several numbers; expected {EXPECTED}, or semicolons between columns"
+        )
 
 
 def _find_cell_delimiter(lines: Sequence[str]) -> str:
@@ -208,7 +235,7 @@ def _split_header(found: _Rows) -> tuple[list[str], list[_Row]]:
     if len(rest[0].cells) - len(first.cells) == 1:
         return first.cells, rest
     kinds = [
-        (_is_number(cell), [row.cells[n] for row in rest[:1000] if n < len(row.cells)])
+        (_is_like_number(cell), [row.cells[n] for row in rest[:1000] if n < len(row.cells)])
         for n, cell in enumerate(first.cells)
     ]
     for (number, below), cell in zip(kinds, first.cells, strict=True):
@@ -229,8 +256,12 @@ def _is_a_name(cell: str, below: Sequence[str]) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    text = cell.strip()
-    return bool(_NUMBER.fullmatch(text)) or bool(_NUMBER.fullmatch(_with_points(text)))
+    return find_number_form(cell.strip()) is not None
+
+
+def _is_like_number(cell: str) -> bool:
+    """Return whether a cell is a number, or digits with marks that make none: no name is so."""
+    return _is_number(cell) or bool(_DIGITS_AND_MARKS.fullmatch(cell))
 
 
 def _with_points(cell: str) -> str:
@@ -265,41 +296,30 @@ def _parse_delimited_column(
     numbers = sum(map(_is_number, cells[:1000]))
     if 2 * numbers <= min(1000, len(cells)) and not _are_unfinished(cells[:1000]):
         return _Read(CsvColumn(name, _parse_text_cells(path, body, cells)), False)
+    unclear = find_unclear_number(cells)
+    if unclear is not None:
+        raise _make_unclear_number_error(path, body[unclear], cells[unclear])
     commas = any("," in cell for cell in cells)
-    if commas:
-        _require_fractions(path, body, cells)
+    # Python reads 1_000 as a number, and hardly anybody means it in a file.
+    if any("_" in cell for cell in cells) or (commas and not all(map(_is_number, cells))):
+        raise _no_number(path, body, cells)
     plain = [_with_points(cell) for cell in cells] if commas else cells
     try:
         values = np.array(plain, dtype=np.float64)
     except ValueError:
         raise _no_number(path, body, cells) from None
-    # Python reads 1_000 as a number, and hardly anybody means it in a file.
-    if not np.isfinite(values).all() or any("_" in cell for cell in cells):
+    if not np.isfinite(values).all():
         raise _no_number(path, body, cells)
     return _Read(CsvColumn(name, values), commas and not any(_THOUSANDS.search(c) for c in cells))
 
 
 _THOUSANDS = re.compile(r",\d{3}\.")
-_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
 
-def _require_fractions(path: Path, body: Sequence[_Row], cells: Sequence[str]) -> None:
-    """Refuse commas that part thousands, without a point that says so.
-
-    Raises
-    ------
-    DataError
-        A cell has two of them, or all have three digits behind, where others have no comma.
-    """
-    with_comma = [one for one in cells if "," in one]
-    whole = len(with_comma) < len(cells) or any("." in one for one in with_comma)
-    grouped = all(_GROUPS.fullmatch(one.partition(".")[0]) for one in with_comma)
-    for row, cell in zip(body, cells, strict=True):
-        hit = _GROUPS.fullmatch(cell)
-        if hit is not None and (cell.count(",") > 1 or (whole and grouped)):
-            expected = "numbers without marks between thousands"
-            said = f"line {row.line}: commas may part thousands or a fraction"
-            raise DataError(f"{path}: {said}, expected {expected}")
+def _make_unclear_number_error(path: Path, row: _Row, cell: str) -> DataError:
+    shown = shorten_repr(Record(cell))
+    said = f"line {row.line}: got {shown}, whose marks may part thousands or a fraction"
+    return DataError(f"{path}: {said}, expected {EXPECTED}")
 
 
 def _are_unfinished(cells: Sequence[str]) -> bool:
@@ -309,7 +329,8 @@ def _are_unfinished(cells: Sequence[str]) -> bool:
 
 def _no_number(path: Path, body: Sequence[_Row], cells: Sequence[str]) -> DataError:
     for row, cell in zip(body, cells, strict=True):
-        if not _is_number(cell) or not np.isfinite(float(_with_points(cell))):
+        unread = find_number_form(cell) in (None, "thousands")
+        if unread or not np.isfinite(float(_with_points(cell))):
             shown = "nothing" if not cell else shorten_repr(Record(cell))
             if cell.lower() in _NEITHER:
                 shown = shorten_repr(VerbatimText(cell))

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from dpaudit.auditing.files.arrays import read_array
+from dpaudit.auditing.files.number_marks import EXPECTED, are_grouped, find_number_form
 from dpaudit.errors import DataError, VerbatimText, shorten_repr
-from dpaudit.redaction import are_shown
+from dpaudit.redaction import Record, are_shown
 
 
 def records_from(file: Path) -> Any:
@@ -31,6 +32,7 @@ def records_from(file: Path) -> Any:
         if file.suffix == ".csv" and _has_names(file):
             return _table_of_names(file)
         if file.suffix == ".csv":
+            _refuse_grouped_lines(file)
             return np.loadtxt(file, delimiter=_find_column_separator(file), ndmin=1)
         if file.suffix == ".npy":
             return np.asarray(read_array(file), dtype=np.float64)
@@ -69,12 +71,56 @@ def _table_of_names(file: Path) -> Any:
         reason = "has names of columns: pip install pandas, and it is read as a table"
         raise DataError(f"{file}: {reason}") from None
     separator = _find_column_separator(file)
+    _refuse_long_lines(file, separator)
     found = pandas.read_csv(file, sep=separator)
     if separator == ";" and any(map(_has_decimal_commas, found.columns.map(found.get))):
         found = pandas.read_csv(file, sep=separator, decimal=",")
+    for name in found.columns:
+        if not pandas.api.types.is_numeric_dtype(found[name]):
+            _refuse_marked_numbers(file, str(name), found[name].tolist())
     return found
 
 
+def _refuse_marked_numbers(file: Path, name: str, cells: list[Any]) -> None:
+    """Refuse a column of texts that are numbers, some of them with marks that nothing explains."""
+    forms = [find_number_form(one.strip()) if isinstance(one, str) else None for one in cells]
+    # Groups of digits alone may be telephone numbers.
+    telling = {"comma", "either comma", "point"} if len(set(forms)) == 1 else {*forms}
+    if None in forms or not telling & {*forms}:
+        return
+    place = next((n for n, form in enumerate(forms) if form not in _PLAIN), 0)
+    lines = [n for n, line in enumerate(_read_lines(file), 1) if line.strip()]
+    shown = f"column {shorten_repr(name)}: got {shorten_repr(Record(cells[place]))}"
+    raise DataError(f"{file}: line {lines[place + 1]}: {shown}, expected {EXPECTED}")
+
+
+def _refuse_long_lines(file: Path, separator: str) -> None:
+    """Refuse lines with more cells than the header: pandas takes the first ones for an index."""
+    rows = csv.reader(_read_lines(file), delimiter=separator)
+    header, first = (next(filter(None, rows), []) for _ in range(2))
+    if len(first) > len(header):
+        said = f"line {rows.line_num}: has {len(first)} cells, and the header {len(header)}"
+        raise DataError(
+            f"{file}: {said}, expected as many (a comma may part cells, a fraction or thousands: "
+            "semicolons between cells say which)"
+        )
+
+
+def _read_lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines()
+
+
+def _refuse_grouped_lines(file: Path) -> None:
+    """Refuse lines that may be one number with commas between thousands, or several numbers."""
+    lines = [one.strip() for one in _read_lines(file) if one.strip()]
+    if all("." in one and "," in one for one in lines) and are_grouped(lines):
+        raise DataError(
+            f"{file}: line 1: may be one number with marks between thousands, or several numbers; "
+            f"expected {EXPECTED}, or semicolons between columns"
+        )
+
+
+_PLAIN = {"whole", "point", "either point"}
 _SEPARATORS = (",", ";", "\t")
 
 

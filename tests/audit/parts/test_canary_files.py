@@ -71,6 +71,7 @@ def test_groups_are_names_of_any_kind(tmp_path):
         ("score,included\n0.5,1\nx,0\n", "line 3: score: got .*, expected a number"),
         ("score,included\nnan,1\n", "line 2: score: got nan, expected a finite number"),
         ("score,included\n1e999,1\n", "line 2: score: got 1e999, expected a finite number"),
+        ("included,score\n1,0.5\n0,1,234\n", "line 3: has 3 cells, and the header 2"),
         ("score,included\n0.5,2\n", "line 2: included: got .*, expected 0 or 1"),
         ("score,included\n0.5,1\n2,1\n", "included: got 2 of 2 canaries are included"),
     ],
