@@ -39,19 +39,17 @@ def are_outputs(targets: Sequence[str], epsilon: float | None) -> bool:
     for one in targets:
         if not Path(one).is_file():
             raise DataError(f"{one}: there is no such file")
+    asked = is_asked()
     told = _format_file_suggestions(targets, 1.0 if epsilon is None else epsilon)
     for number, line in enumerate(told, 1):
-        streams.write_to_stderr(f"{number}. {line}")
+        streams.write_to_stderr(f"{number}. {line}" if asked else f"  {line}")
     if (
         # Only the first answer can be acted on at once. The other ways need options that nobody
         # has given, so that their commands are shown instead.
-        is_asked()
-        and read_answer("What do they hold? Number: ") == _OUTPUTS
-        and epsilon is not None
+        asked and read_answer("What do they hold? Number: ") == _OUTPUTS and epsilon is not None
     ):
         return True
-    kinds = "outputs of two datasets, a dataset and its neighbour, scores, or a table and its twin"
-    expected = f"what they hold ({kinds}), by one of the commands above"
+    expected = "one of the commands above, by what the files hold"
     raise InvalidArgument("targets", VerbatimText(", ".join(targets)), expected)
 
 
@@ -59,23 +57,20 @@ def _format_file_suggestions(targets: Sequence[str], epsilon: float) -> list[str
     """Return the possible contents of files, each with its command."""
     named, claim = shlex.join(targets), f"--epsilon {epsilon:g}"
     first = shlex.quote(targets[0])
-    outputs = f"outputs of two datasets: dpaudit audit --outputs {named} {claim}"
-    twin = "a table and its synthetic twin: nobody can say anything about one outcome; the program "
-    twin += "that made it can be run: dpaudit start twin"
     if len(targets) == 1:
         return [
-            f"{outputs} (a column says which)",
-            f"a table of an attack's counts: dpaudit table {first} {claim}",
-            f"scores of canaries in one training: dpaudit canary {first} {claim}",
+            f"outputs, and which dataset: dpaudit audit --outputs {named} {claim}",
+            f"counts of an attack: dpaudit table {first} {claim}",
+            f"scores of canaries: dpaudit canary {first} {claim}",
             f"scores of members and others: dpaudit scores {first} {claim}",
             f"a dataset: dpaudit audit mine.py:release --dataset {first} "
             f"--relation add-remove-record {claim}",
-            "a synthetic table: nobody can say anything about one outcome: dpaudit start twin",
+            "a synthetic table: dpaudit start twin",
         ]
     pair = f"--dataset {first} --neighbour {shlex.quote(targets[1])}"
     return [
-        outputs,
+        f"outputs on two datasets: dpaudit audit --outputs {named} {claim}",
         f"a dataset and its neighbour: dpaudit audit mine.py:release {pair} {claim}",
         f"scores of members and of others: dpaudit scores {named} {claim}",
-        twin,
+        "a table and its synthetic twin: dpaudit start twin",
     ]
