@@ -40,17 +40,27 @@ def test_single_values_are_records(value, sides):
 
 def test_what_varies_has_as_many_digits_as_outputs_support():
     few, many = (RNG.normal(size=(2, size)) + np.array([[0.0], [1.0]]) for size in (200, 200_000))
-    assert told(0.512345678, *few) in ("0.5", "0.6")
-    digits = told(0.512345678, *many).removeprefix("0.")
+    assert told(0.512345678, *few) in ("about 0.5", "about 0.6")
+    digits = told(0.512345678, *many).removeprefix("about 0.")
     assert 1 < len(digits) <= 4
     # A gap leaves room for a round number, far from either side.
-    assert told(MARK / 2, MARK + NOISE, NOISE) == "4e6"
+    assert told(MARK / 2, MARK + NOISE, NOISE) == "about 4e6"
+
+
+def test_a_number_that_was_not_counted_with_is_about_the_threshold():
+    """Else a reader who counts above what is shown would find other counts than the message."""
+    eighths = RNG.integers(0, 80, size=(2, 4000)) / 8
+    assert told(2.0, *eighths) == "2"
+    assert told(2.875, *eighths) == "about 2.9"
+    assert (eighths >= 2.875).sum() != (eighths > 2.9).sum()
+    with set_records_shown():
+        assert (told(2.875, *eighths), told(2.87512, *eighths)) == ("2.875", "about 2.875")
 
 
 def test_what_is_shown_divides_outputs_as_the_threshold_does():
     for value in RNG.normal(size=50):
         sides = RNG.normal(size=(2, 4000)) + np.array([[0.0], [0.3]])
-        shown = float(told(value, *sides))
+        shown = float(told(value, *sides).removeprefix("about "))
         moved = np.abs((sides > shown).sum() - (sides > value).sum())
         assert moved <= 2 * np.sqrt(sides.size)
 

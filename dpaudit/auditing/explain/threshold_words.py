@@ -3,7 +3,7 @@
 A threshold lies between two outputs, and where an output is one and the same number again and again
 it tells what that number is: it is a record then, as the outputs are. Elsewhere it is shown with as
 few digits as tell it from the outputs some places farther on either side, so that no single output
-decides on a digit.
+decides on a digit. The threshold itself is counted with: a shorter one is said to be "about" it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.redaction import Record, are_shown
-from dpaudit.report.formatting import DIGITS, format_significant
+from dpaudit.report.formatting import DIGITS, MOST_DIGITS, format_significant
 
 _MOST = 0.5  # share of a side's outputs that one value may have
 _BESIDE = 0.02  # share that one may have which is next to the threshold, of numbers in between
 _LEAST = 8  # values of a side
+_ROUNDING = 10.0**-MOST_DIGITS
 _PLACES = 5  # outputs on either side of a threshold that it is told from, at least
 
 
@@ -37,17 +38,24 @@ def format_threshold(value: float, sides: Sequence[Array]) -> str:
     --------
     >>> rng = np.random.default_rng(0)
     >>> format_threshold(1.23456789, [rng.normal(size=2000), rng.normal(2, size=2000)])
-    '1.2'
+    'about 1.2'
     >>> format_threshold(
     ...     1.23456789, [np.zeros(2000), rng.normal(2, size=2000)]
     ... )  # doctest: +ELLIPSIS
     'a number #...'
     """
     if are_shown():
-        return format_significant(value)
+        return _format_rounded(value, format_significant(value))
     if any(_is_told(value, side) for side in sides):
         return repr(Record(value))
-    return _format_between_outputs(value, np.sort(np.concatenate(list(sides))))
+    shown = _format_between_outputs(value, np.sort(np.concatenate(list(sides))))
+    return _format_rounded(value, shown)
+
+
+def _format_rounded(value: float, shown: str) -> str:
+    """Return shown digits, after "about" where they are not the number that was counted with."""
+    exact = not math.isfinite(value) or math.isclose(float(shown), value, rel_tol=_ROUNDING)
+    return shown if exact else f"about {shown}"
 
 
 def format_output_value(value: float) -> str:
