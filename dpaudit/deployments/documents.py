@@ -17,7 +17,13 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
-from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
+from ruamel.yaml.events import (
+    AliasEvent,
+    CollectionEndEvent,
+    CollectionStartEvent,
+    Event,
+    ScalarEvent,
+)
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from dpaudit.errors import DataError, shorten_repr
@@ -138,14 +144,47 @@ def _of_yaml(path: Path, text: str) -> Iterator[DocumentScalar]:
 
 def _require_shallow(path: Path, text: str) -> None:
     """Refuse a document that is too deep or too large before anything is built of it."""
-    depth = 0
+    depth, unfolded = 0, _UnfoldedSize(path)
     for place, event in enumerate(YAML(typ="safe", pure=True).parse(text)):
+        unfolded.add(event)
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
         if depth > DEEPEST:
             raise DataError(f"{path}: is more than {DEEPEST} levels deep, expected {_EXPECTED}")
         # A value takes about three events: its own, that of its key, and those of what holds it.
         if place > 3 * MOST:
             raise DataError(f"{path}: holds more than {MOST} values, expected {_EXPECTED}")
+
+
+class _UnfoldedSize:
+    """The number of nodes that a document has once its aliases are unfolded."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._named: dict[str, int] = {}
+        self._open: list[tuple[str | None, int]] = []
+        self._size = 0
+
+    def add(self, event: Event) -> None:
+        """Count what an event adds; aliases of aliases lead to one node billions of times."""
+        if isinstance(event, CollectionStartEvent):
+            self._open.append((event.anchor, self._size))
+            # Until it ends it holds itself, and would unfold without end.
+            self._name(event.anchor, 3 * MOST)
+        elif isinstance(event, CollectionEndEvent):
+            anchor, before = self._open.pop()
+            self._size += 1
+            self._name(anchor, self._size - before)
+        elif isinstance(event, ScalarEvent):
+            self._size += 1
+            self._name(event.anchor, 1)
+        elif isinstance(event, AliasEvent):
+            self._size += self._named.get(str(event.anchor), 0)
+            if self._size >= 3 * MOST:
+                raise DataError(f"{self._path}: its aliases unfold too far, expected {_EXPECTED}")
+
+    def _name(self, anchor: str | None, size: int) -> None:
+        if anchor is not None:
+            self._named[anchor] = size
 
 
 def _format_yaml_error(error: YAMLError) -> str:
@@ -159,13 +198,9 @@ class _DocumentWalk:
     """A walk over the nodes of a file, which an alias may lead to more than once."""
 
     def __init__(self, path: Path, text: str) -> None:
-        self._path, self._text, self._visits = path, text, 0
+        self._path, self._text = path, text
 
     def entries(self, node: Node, keys: tuple[str, ...]) -> Iterator[DocumentScalar]:
-        # Visits are counted, not nodes: aliases of aliases lead to one node billions of times.
-        self._visits += 1
-        if self._visits > 3 * MOST:
-            raise DataError(f"{self._path}: its aliases unfold too far, expected {_EXPECTED}")
         if len(keys) > DEEPEST:
             raise DataError(f"{self._path}: is more than {DEEPEST} levels deep")
         if isinstance(node, MappingNode):

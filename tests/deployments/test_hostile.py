@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+from ruamel.yaml import YAML
 
 from dpaudit.deployments.documents import LARGEST, read_entries
 from dpaudit.deployments.facts import RecordFacts
@@ -52,6 +53,30 @@ def test_a_damaged_file_is_refused_in_one_line(name, tmp_path):
         read_facts(path)
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 400
+
+
+@pytest.mark.parametrize(("wide", "refused"), [(20, False), (30, True)])
+def test_aliases_are_counted_before_anything_is_unfolded(wide, refused, tmp_path, monkeypatch):
+    """Nothing is built of a bomb, so that no time limit has to end it."""
+    path = tmp_path / "record.yaml"
+    listed = f"a: &a [{', '.join(['x'] * wide)}]\n"
+    for name, before in zip("bcd", "abc", strict=True):
+        times = 1 if name == "d" else wide
+        listed += f"{name}: &{name} [{', '.join(['*' + before] * times)}]\n"
+    path.write_text(listed)
+    if not refused:
+        with pytest.raises(DataError, match="holds more than"):
+            read_entries(path)
+        return
+    monkeypatch.setattr(YAML, "compose", lambda *given: pytest.fail("it was built"))
+    with pytest.raises(DataError, match="its aliases unfold too far"):
+        read_entries(path)
+
+
+def test_an_alias_of_a_record_is_read(tmp_path):
+    path = tmp_path / "record.yaml"
+    path.write_text("a: &a {epsilon: 1}\nb: *a\n")
+    assert [one.path for one in read_entries(path)] == ["a.epsilon", "b.epsilon"]
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
