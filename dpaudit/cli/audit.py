@@ -117,7 +117,7 @@ def audit(
     # Accepted refutations are taken out first, so that they are no settings of an audit: they
     # change the exit status and no number.
     accepted = {n: values.pop(n) for n in names_of(AcceptanceSettings) if n in values}
-    overrides = {name: values[name] for name in names_of(AuditSettings) if name in values}
+    elsewhere = {"backend": backend, "scheduler": scheduler, "shard": shard}
     if every and picture is not None:
         raise InvalidArgument("--picture", picture, "nothing with --all, whose reports hold theirs")
     output = OutputOptions(
@@ -127,38 +127,17 @@ def audit(
         quiet=quiet,
     )
     if watch is not None:
-        from dpaudit.cli import watch as stream
-
         if every or targets or outputs:
             raise InvalidArgument("watch", watch, "no targets and no --all: the stream is audited")
         if workers is not None:
             raise InvalidArgument("workers", workers, "nothing with --watch, which uses one core")
-        own = {row_of(name).flag: one for name, one in values.items() if name not in overrides}
-        consent = {f"--{name.replace('_', '-')}": one for name, one in accepted.items()}
-        where = {"--backend": backend, "--scheduler": scheduler, "--shard": shard}
-        _refuse_beside_watch({**consent, **where, "--store": store, **own})
-        shown = {"show_records": True} if show_records else {}
-        return stream.run(watch, {**overrides, **shown}, output)
-    outside = _get_outside_flags(values)
-    if outside and (every or targets):
-        raise InvalidArgument("targets", targets or "--all", f"none beside {outside[0]}")
-    if not outside and every == bool(targets):
-        raise InvalidArgument("targets", targets or [], "names of claims or files, or else --all")
+        beside = {**accepted, **elsewhere, "store": store}
+        return _audit_stream(watch, values, beside, output, show_records=show_records)
+    _require_one_kind_of_target(targets, every, values)
     if targets and not outputs and asking.are_data(targets):
         outputs = asking.are_outputs(targets, values.get("epsilon"))
-    if accepted and every:
-        name, value = next(iter(accepted.items()))
-        expected = "nothing with --all: of audits that are named"
-        raise InvalidArgument(f"--{name.replace('_', '-')}", value, expected)
-    if outputs and every:
-        raise InvalidArgument("--outputs", VerbatimText("--all"), "files of outputs")
-    if every and (timed := [values[name] for name in ("time", "looks") if name in values]):
-        expected = "nothing with --all: some claims are searched"
-        raise InvalidArgument("time", timed[0], expected)
-    elsewhere = {"backend": backend, "scheduler": scheduler, "shard": shard}
-    if every and (asked := {name: one for name, one in elsewhere.items() if one is not None}):
-        name, value = next(iter(asked.items()))
-        raise InvalidArgument(name, value, "nothing with --all, whose audits share this machine")
+    if every:
+        _refuse_beside_all(accepted, outputs, values, elsewhere)
     from dpaudit.cli.description import AuditCommand
 
     command = {"targets": targets or [], "every": every, "outputs": outputs}
@@ -169,11 +148,68 @@ def audit(
     return carry_out(described, kept, output, executor, acceptances_of(accepted))
 
 
+def _audit_stream(
+    watch: str,
+    values: Mapping[str, Any],
+    beside: Mapping[str, Any],
+    output: OutputOptions,
+    *,
+    show_records: bool,
+) -> int:
+    """Audit a stream, which takes the settings of an audit and nothing beside them."""
+    from dpaudit.cli import watch as stream
+
+    settings = {name: values[name] for name in names_of(AuditSettings) if name in values}
+    flags = {_format_flag(name): one for name, one in beside.items()}
+    own = {row_of(name).flag: one for name, one in values.items() if name not in settings}
+    _refuse_beside_watch({**flags, **own})
+    shown = {"show_records": True} if show_records else {}
+    return stream.run(watch, {**settings, **shown}, output)
+
+
 def _refuse_beside_watch(given: Mapping[str, Any]) -> None:
     """Refuse options that mean nothing to a stream: it is read once, here, and kept nowhere."""
     for flag, value in given.items():
         if value is not None:
             raise InvalidArgument(flag, value, "nothing with --watch, which reads outputs only")
+
+
+def _require_one_kind_of_target(
+    targets: list[str] | None, every: bool, values: Mapping[str, Any]
+) -> None:
+    """Refuse a command line that names no target, or targets of two kinds."""
+    outside = _get_outside_flags(values)
+    if outside and (every or targets):
+        raise InvalidArgument("targets", targets or "--all", f"none beside {outside[0]}")
+    if not outside and every == bool(targets):
+        raise InvalidArgument("targets", targets or [], "names of claims or files, or else --all")
+
+
+def _refuse_beside_all(
+    accepted: Mapping[str, Any],
+    outputs: bool,
+    values: Mapping[str, Any],
+    elsewhere: Mapping[str, Any],
+) -> None:
+    """Refuse options that mean nothing to an audit of all claims, some of which are searched."""
+    for name, value in accepted.items():
+        expected = "nothing with --all: of audits that are named"
+        raise InvalidArgument(_format_flag(name), value, expected)
+    if outputs:
+        raise InvalidArgument("--outputs", VerbatimText("--all"), "files of outputs")
+    for name in ("time", "looks"):
+        if name in values:
+            expected = "nothing with --all: some claims are searched"
+            raise InvalidArgument("time", values[name], expected)
+    for name, value in elsewhere.items():
+        if value is not None:
+            raise InvalidArgument(
+                name, value, "nothing with --all, whose audits share this machine"
+            )
+
+
+def _format_flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def carry_out(
