@@ -260,7 +260,7 @@ def _add_search_notes(
             counts=evidence.counts | ranked,
             notes=(worst_pair.format_pair_search(chosen.search), *evidence.notes),
         )
-    if drawer.own:
+    if drawer.has_own_randomness:
         evidence = replace(evidence, repeatable=False, notes=(*evidence.notes, _OWN_RANDOMNESS))
     return evidence
 

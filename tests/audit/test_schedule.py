@@ -209,8 +209,8 @@ def test_first_outputs_are_shared_out_and_show_the_pace():
     with placed.mechanism.crew:
         found = first_outputs(placed.mechanism, list(PAIR), 0, Executor(workers=2))
     assert found.is_slow
-    assert not found.own
-    assert SLOW < 0.02 <= min(found.seconds) <= found.pace
+    assert not found.has_own_randomness
+    assert SLOW < 0.02 <= min(found.seconds) <= found.seconds_per_output
     assert len(found.seconds) == 8  # two of each dataset, twice
 
 
@@ -246,7 +246,7 @@ def of_its_own(data, rng):
 
 
 def test_noise_that_is_not_the_generators_is_seen():
-    assert first_outputs(as_mechanism(of_its_own), list(PAIR), 0, Executor()).own
+    assert first_outputs(as_mechanism(of_its_own), list(PAIR), 0, Executor()).has_own_randomness
 
 
 def quickly(data, rng):

@@ -98,7 +98,7 @@ def resolve_case_layout(
         datasets = [one.pair.on(side) for one in cases for side in Side]
         first = first_outputs(mechanism, datasets, seed, executor)
         few = first.is_slow
-        trials = first_trials(first.pace if few else min(first.seconds))
+        trials = first_trials(first.seconds_per_output if few else min(first.seconds))
     elif not by_looks:
         trials = first_trials(0.0)
     most = _SLOWLY if few else _OBSERVED

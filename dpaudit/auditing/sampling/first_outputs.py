@@ -31,12 +31,12 @@ class FirstOutputs:
     ----------
     seconds
         That each of them took.
-    own
+    has_own_randomness
         Whether some differed when they were drawn again with the same randomness.
     """
 
     seconds: tuple[float, ...]
-    own: bool
+    has_own_randomness: bool
 
     @property
     def is_slow(self) -> bool:
@@ -44,7 +44,7 @@ class FirstOutputs:
         return min(self.seconds) >= SLOW
 
     @property
-    def pace(self) -> float:
+    def seconds_per_output(self) -> float:
         """Seconds that an output takes usually."""
         return median(sorted(self.seconds)[: max(1, len(self.seconds) // 2)])
 
@@ -79,7 +79,7 @@ def first_outputs(
     seconds = tuple(seconds for _, seconds in found)
     # A quick mechanism is probed otherwise, on more outputs.
     if min(seconds) < SLOW:
-        return FirstOutputs(seconds, own=False)
+        return FirstOutputs(seconds, has_own_randomness=False)
     again = glances("the first outputs again")
     own = any(digest != other for (digest, _), (other, _) in zip(found, again, strict=True))
     return FirstOutputs(seconds + tuple(seconds for _, seconds in again), own)

@@ -46,7 +46,14 @@ def make_probe_of_first_outputs(mechanism: Any, first: FirstOutputs) -> ProbeRes
     """Return the facts from the first outputs, each of a call of its own: no more draws."""
     start = mechanism.start if isinstance(mechanism, Isolated) else 0.0
     size = 8 * max(1, len(mechanism.layout.columns))
-    return ProbeResult(first.pace, first.pace, start, size, repeats=False, own=first.own)
+    return ProbeResult(
+        seconds_per_output=first.seconds_per_output,
+        seconds_per_call=first.seconds_per_output,
+        startup_seconds=start,
+        size=size,
+        repeats=False,
+        has_own_randomness=first.has_own_randomness,
+    )
 
 
 def make_drawer(
@@ -96,13 +103,15 @@ def _choose_unit(
     """Return trials per unit, whether the pace chose them, and whether bets are on many calls."""
     replayed = getattr(probe.mechanism, "is_replayed", False)  # in large units: each has a price
     several = probe.theirs and trials > 0 and not replayed
-    paced = seen._replace(pace=seen.pace / _REPLAYED) if replayed else seen
+    paced = (
+        seen._replace(seconds_per_output=seen.seconds_per_output / _REPLAYED) if replayed else seen
+    )
     calls = {"several": several, "coarse": probe.outside is not None and probe.outside.goes_on}
     usual = unit_size(trials, seen.size, **calls)
     if probe.theirs and unit is None and paced.is_slow(trials, **calls):
-        unit = unit_size(trials, seen.size, paced.pace, **calls)
+        unit = unit_size(trials, seen.size, paced.seconds_per_output, **calls)
     # A unit that is given stands for what it was when it was chosen.
-    fine = probe.theirs and (seen.call < _CHEAP if unit is None else unit == usual)
+    fine = probe.theirs and (seen.seconds_per_call < _CHEAP if unit is None else unit == usual)
     if probe.theirs and not trials and not fine and unit is None:
         unit = max(1, usual // 2)
     unit = usual if unit is None else unit
@@ -116,7 +125,7 @@ def _choose_unit(
 def find_pace(drawer: Drawer) -> float:
     """Return the seconds that an output takes, less what a call does, at least a little."""
     if drawer.unit == 1 and drawer.chosen_by_pace:
-        return max(1e-8, drawer.seen.pace)
+        return max(1e-8, drawer.seconds_per_output)
     probe = Probe.of(drawer.mechanism, drawer.pair, drawer.seed)
     given = drawer.mechanism, drawer.pair.dataset, drawer.seed
     return get_current_ledger().fact(
@@ -171,11 +180,18 @@ class Probe:
             )
         size = int(np.prod(shapes.pop()[1:])) * 8
         start = self.mechanism.start if isinstance(self.mechanism, Isolated) else 0.0
-        seen = ProbeResult(pace, call, start, size, repeats, own)
+        seen = ProbeResult(
+            seconds_per_output=pace,
+            seconds_per_call=call,
+            startup_seconds=start,
+            size=size,
+            repeats=repeats,
+            has_own_randomness=own,
+        )
         # Few trials show the pace of a slow mechanism, of a quick one the costs of a call.
         if self.theirs and unit is None and seen.is_slow(trials, several=trials > 0):
             pace = self.measure_pace()
-        return seen._replace(pace=pace)
+        return seen._replace(seconds_per_output=pace)
 
     def measure_call(self) -> float:
         """Return the seconds of a call, less the way to its process and back."""

@@ -10,21 +10,21 @@ from dpaudit.execution import unit_size
 class ProbeResult(NamedTuple):
     """Facts about a mechanism from its first outputs.
 
-    ``pace``, ``call`` and ``start`` are seconds: of a trial, of a call, and of a process that
-    imports and makes the mechanism. ``size`` is that of an output in bytes. ``repeats`` and
-    ``own`` say whether randomness is not that of the generator.
+    ``startup_seconds`` are those of a process that imports and makes the mechanism. ``size`` is
+    that of an output in bytes. ``repeats`` and ``has_own_randomness`` say whether randomness is not
+    that of the generator.
     """
 
-    pace: float
-    call: float
-    start: float
+    seconds_per_output: float
+    seconds_per_call: float
+    startup_seconds: float
     size: int
     repeats: bool
-    own: bool
+    has_own_randomness: bool
 
     def is_slow(self, trials: int, *, several: bool, coarse: bool = False) -> bool:
         """Return whether units have to be smaller for the mechanism's pace."""
-        slow = unit_size(trials, self.size, self.pace, several=several, coarse=coarse)
+        slow = unit_size(trials, self.size, self.seconds_per_output, several=several, coarse=coarse)
         return slow != unit_size(trials, self.size, several=several, coarse=coarse)
 
 

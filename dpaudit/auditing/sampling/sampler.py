@@ -111,19 +111,19 @@ class Drawer:
         return self.seen.repeats
 
     @property
-    def own(self) -> bool:
+    def has_own_randomness(self) -> bool:
         """Whether a call returns something else than the call before, with the same generator."""
-        return self.seen.own
+        return self.seen.has_own_randomness
 
     @property
-    def pace(self) -> float:
+    def seconds_per_output(self) -> float:
         """Seconds that a trial takes, about."""
-        return self.seen.pace
+        return self.seen.seconds_per_output
 
     @property
-    def call(self) -> float:
+    def seconds_per_call(self) -> float:
         """Seconds that a call takes, about."""
-        return self.seen.call
+        return self.seen.seconds_per_call
 
     @property
     def size(self) -> int:
@@ -136,9 +136,9 @@ class Drawer:
         return bool(find_clock_columns(getattr(self.mechanism, "layout", None)))
 
     @property
-    def start(self) -> float:
+    def startup_seconds(self) -> float:
         """Seconds that a process takes to import and make the mechanism."""
-        return self.seen.start
+        return self.seen.startup_seconds
 
     def for_look(self, trials: int, seed: int, most: int | None) -> Drawer:
         """Return a drawer for so many trials, in units of at most so many."""
@@ -219,7 +219,9 @@ class Drawer:
         )
         units = [fine._plan_units(trials, purpose, side) for side in Side]
         task = partial(unit_draws.side_output_unit, self.mechanism, self.pair)
-        worth = int((2 * self.pace * trials + _QUICK / 5) / max(self.start, 1e-3))
+        worth = int(
+            (2 * self.seconds_per_output * trials + _QUICK / 5) / max(self.startup_seconds, 1e-3)
+        )
         # No more processes than the draws are worth in starting time.
         processes = min(self._processes(len(units[0])), worth, -(-trials // _SHARED))
         hands = _in_turn(units[0], units[1], max(1, processes))
@@ -317,8 +319,8 @@ class Drawer:
         if self.one_a_process:
             return units
         # Fewer processes where their start would take longer than all draws.
-        worth = self.pace * 2 * units * self.unit + _PROCESSES * _QUICK
-        slowly = max(_FEWEST, int(worth / max(self.start, 1e-3)))
+        worth = self.seconds_per_output * 2 * units * self.unit + _PROCESSES * _QUICK
+        slowly = max(_FEWEST, int(worth / max(self.startup_seconds, 1e-3)))
         return min(_PROCESSES, slowly, units)
 
     def _dealt(self, task: Any, hands: Sequence[Sequence[Unit]], stage: Stage) -> Iterator[Array]:

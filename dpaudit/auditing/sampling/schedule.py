@@ -143,10 +143,10 @@ class Schedule:
             asked = replace(self.settings, confidence=1 - alpha)
             return replace(measure(own, asked, look.trials), unit=own.unit)
 
-        evidence, taken = group_sequential.run_looks(
+        evidence, looks = group_sequential.run_looks(
             self._plan_looks(drawer), measure_look, self._beyond
         )
-        return evidence, taken, max(units) if most is None else most
+        return evidence, looks, max(units) if most is None else most
 
     def _plan_looks(self, drawer: Drawer) -> Iterator[group_sequential.Look]:
         if self.clock is None:
@@ -177,7 +177,7 @@ class Schedule:
         if self.clock is None:
             return True
         left = self.clock.until - monotonic()
-        return _RUNS * drawer.pace / self.executor.workers < left
+        return _RUNS * drawer.seconds_per_output / self.executor.workers < left
 
 
 def require_shares_alike(drawer: Drawer, settings: Settings) -> None:
@@ -190,7 +190,7 @@ def require_shares_alike(drawer: Drawer, settings: Settings) -> None:
     if drawer.chosen_by_pace and settings.unit is None:
         expected = f"--unit {drawer.unit} as well: the pace of a machine must not cut the shares"
         raise InvalidArgument("shard", given, expected)
-    if drawer.own:
+    if drawer.has_own_randomness:
         require_what_decides(drawer.executor)
 
 

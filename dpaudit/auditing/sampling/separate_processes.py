@@ -253,12 +253,12 @@ def _estimate_available_draws(drawer: Drawer, trials: int) -> tuple[int, int]:
     """
     if drawer.sparing:
         return alone_of(trials)
-    if drawer.start < _QUICK_START and drawer.call < _QUICK_CALL:
+    if drawer.startup_seconds < _QUICK_START and drawer.seconds_per_call < _QUICK_CALL:
         # Quick mechanisms are not timed at all, so that no number depends on the clock.
         return _PROCESSES, _MOST
-    seconds = max(_SPENT, 0.2 * drawer.pace * trials)
-    each = drawer.start + _START + 2 * drawer.call
-    return int(seconds / each), int(seconds / max(2 * drawer.call, 1e-6))
+    seconds = max(_SPENT, 0.2 * drawer.seconds_per_output * trials)
+    each = drawer.startup_seconds + _START + 2 * drawer.seconds_per_call
+    return int(seconds / each), int(seconds / max(2 * drawer.seconds_per_call, 1e-6))
 
 
 def _find_process_firsts(processes: Labels) -> NDArray[np.bool_]:

@@ -32,7 +32,9 @@ from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 ALPHA = 1e-6
 ABOVE = ThresholdEvent(True, 0.0, 0.0)
-QUICK = SimpleNamespace(sparing=False, start=0.01, call=0.001, pace=1e-6)
+QUICK = SimpleNamespace(
+    sparing=False, startup_seconds=0.01, seconds_per_call=0.001, seconds_per_output=1e-6
+)
 
 
 def seen(rate, other, trials=100_000, epsilon=1.0, delta=0.0, above=True):
@@ -136,9 +138,9 @@ def test_the_first_of_each_process():
         (0.1, 4096, {}, (30, 16)),
         (1.0, 400, {}, (50, 16)),
         (5.0, 8192, {}, (512, 8)),
-        (1.0, 4096, {"start": 1.0}, (16, 16)),
-        (1.0, 4096, {"call": 0.5}, (16, 1)),
-        (1.0, 4096, {"start": 1.0, "pace": 1.0}, (52, 16)),
+        (1.0, 4096, {"startup_seconds": 1.0}, (16, 16)),
+        (1.0, 4096, {"seconds_per_call": 0.5}, (16, 1)),
+        (1.0, 4096, {"startup_seconds": 1.0, "seconds_per_output": 1.0}, (52, 16)),
     ],
 )
 def test_how_many_are_drawn(epsilon, trials, changes, sizes):

@@ -29,7 +29,13 @@ from dpaudit.search.shrinking import _without_a_part
 from .common import case_of
 
 ABOVE = ThresholdEvent(True, 0.0, 0.0)
-QUICK = {"sparing": False, "start": 0.01, "call": 0.001, "pace": 1e-6, "timed": False}
+QUICK = {
+    "sparing": False,
+    "startup_seconds": 0.01,
+    "seconds_per_call": 0.001,
+    "seconds_per_output": 1e-6,
+    "timed": False,
+}
 
 
 def seen(epsilon=1.0, bet=None):
@@ -99,9 +105,13 @@ def test_a_bet_may_ask_for_more_outputs_than_the_event():
 
 
 def test_there_is_room_for_what_fits_in_a_fifth_of_the_time():
-    slow = SimpleNamespace(sparing=False, start=1.0, call=0.5, pace=0.5)
+    slow = SimpleNamespace(
+        sparing=False, startup_seconds=1.0, seconds_per_call=0.5, seconds_per_output=0.5
+    )
     assert _estimate_available_draws(slow, 1000) == (int(100 / (1.0 + 0.02 + 1.0)), int(100 / 1.0))
-    short = SimpleNamespace(sparing=False, start=0.3, call=0.01, pace=1e-6)
+    short = SimpleNamespace(
+        sparing=False, startup_seconds=0.3, seconds_per_call=0.01, seconds_per_output=1e-6
+    )
     assert _estimate_available_draws(short, 1000) == (int(3 / (0.3 + 0.02 + 0.02)), int(3 / 0.02))
     assert _estimate_available_draws(SimpleNamespace(**QUICK), 1000) == (512, 4096)
 

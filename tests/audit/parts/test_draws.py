@@ -17,7 +17,14 @@ from dpaudit.neighbours import Side
 
 from .common import PAIR
 
-QUICK = ProbeResult(pace=1e-6, call=1e-4, start=0.1, size=8, repeats=False, own=False)
+QUICK = ProbeResult(
+    seconds_per_output=1e-6,
+    seconds_per_call=1e-4,
+    startup_seconds=0.1,
+    size=8,
+    repeats=False,
+    has_own_randomness=False,
+)
 
 
 class Elsewhere(Isolated):
@@ -95,7 +102,7 @@ def test_what_was_drawn_is_labelled_with_its_side_call_and_process():
     ],
 )
 def test_slow_starts_are_worth_fewer_processes_and_two_at_least(start, pace, units, processes):
-    drawer = drawer_of(seen=QUICK._replace(start=start, pace=pace))
+    drawer = drawer_of(seen=QUICK._replace(startup_seconds=start, seconds_per_output=pace))
     assert drawer._processes(units) == processes
     assert drawer_of(mechanism=SimpleNamespace())._processes(units) == 1
     alone = Elsewhere()
@@ -209,7 +216,9 @@ def test_what_is_bet_on_is_drawn_in_many_calls_and_in_processes_that_are_worth_i
 
     monkeypatch.setattr(Drawer, "_dealt", drawing("dealt"))
     monkeypatch.setattr(Drawer, "_results", drawing("here"))
-    drawer = drawer_of(unit=64, fine=fine, seen=QUICK._replace(start=start, pace=pace))
+    drawer = drawer_of(
+        unit=64, fine=fine, seen=QUICK._replace(startup_seconds=start, seconds_per_output=pace)
+    )
     found = drawer.paired(trials, "betting")
     ((name, hands),) = asked
     assert (name, len(hands)) == ("dealt" if processes else "here", max(1, processes))

@@ -99,16 +99,17 @@ def seen(trials=10**6, unit=None):
 def test_what_is_seen_is_of_two_outputs_of_each_dataset_and_of_one_call(machine):
     machine(0.25, 0.0)
     found = seen(unit=1)
-    assert (found.pace, found.call, found.start) == (0.125, 0.25, 0.0)  # 2 calls, 4 outputs
-    assert (found.size, found.repeats, found.own) == (24, False, False)
+    seconds = found.seconds_per_output, found.seconds_per_call, found.startup_seconds
+    assert seconds == (0.125, 0.25, 0.0)  # 2 calls, 4 outputs
+    assert (found.size, found.repeats, found.has_own_randomness) == (24, False, False)
 
 
 def test_of_slow_outputs_the_pace_is_seen_on_more_of_them(machine):
     machine(0.25, 0.03)
-    assert seen().pace == pytest.approx(0.03)  # a unit is smaller than 65,536 for it
-    assert seen(unit=64).pace == pytest.approx(0.125 + 0.03)
+    assert seen().seconds_per_output == pytest.approx(0.03)  # a unit is smaller than 65,536 for it
+    assert seen(unit=64).seconds_per_output == pytest.approx(0.125 + 0.03)
     machine(0.0, 1e-9)
-    assert seen().pace == pytest.approx(1e-9, rel=1e-3)
+    assert seen().seconds_per_output == pytest.approx(1e-9, rel=1e-3)
 
 
 def test_outputs_of_two_shapes_are_refused(monkeypatch):
@@ -185,16 +186,16 @@ def test_a_mechanism_is_slow_whose_units_have_to_be_smaller(pace, size, several,
 @pytest.mark.parametrize(("columns", "size"), [(0, 8), (1, 8), (5, 40)])
 def test_first_outputs_have_the_size_of_their_layout_and_one_pace(columns, size):
     mechanism = SimpleNamespace(layout=SimpleNamespace(columns=[None] * columns))
-    first = FirstOutputs((0.5, 3.0, 0.25, 1.0), own=True)
+    first = FirstOutputs((0.5, 3.0, 0.25, 1.0), has_own_randomness=True)
     pace = 0.375  # of the quicker half: .25 and .5
-    assert first.pace == pace
+    assert first.seconds_per_output == pace
     assert make_probe_of_first_outputs(mechanism, first) == ProbeResult(
         pace, pace, 0.0, size, False, True
     )
 
 
 def test_outputs_are_slow_by_the_quickest():
-    assert FirstOutputs((1.0, 1 / 256), own=False).is_slow
-    assert not FirstOutputs((1.0, 1 / 257), own=False).is_slow
-    assert FirstOutputs((2.0,), own=False).pace == 2.0
-    assert FirstOutputs((4.0, 2.0, 9.0), own=False).pace == 2.0
+    assert FirstOutputs((1.0, 1 / 256), has_own_randomness=False).is_slow
+    assert not FirstOutputs((1.0, 1 / 257), has_own_randomness=False).is_slow
+    assert FirstOutputs((2.0,), has_own_randomness=False).seconds_per_output == 2.0
+    assert FirstOutputs((4.0, 2.0, 9.0), has_own_randomness=False).seconds_per_output == 2.0

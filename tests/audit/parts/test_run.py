@@ -121,7 +121,7 @@ def test_randomness_of_its_own_and_a_ranking_are_noted():
     search = PairSearch(candidates=2, chosen=1, promised=[1, 0], transcripts=40, of_trials=200)
     chosen = SimpleNamespace(search=search)
     found = privacy._add_search_notes(
-        evidence_of(notes=("old",)), chosen, SimpleNamespace(own=True)
+        evidence_of(notes=("old",)), chosen, SimpleNamespace(has_own_randomness=True)
     )
     assert not found.repeatable
     assert found.counts["ranking pairs, per dataset"] == 40
@@ -130,7 +130,9 @@ def test_randomness_of_its_own_and_a_ranking_are_noted():
     assert "randomness or a state of its own" in found.notes[2]
     plain = evidence_of()
     assert (
-        privacy._add_search_notes(plain, SimpleNamespace(search=None), SimpleNamespace(own=False))
+        privacy._add_search_notes(
+            plain, SimpleNamespace(search=None), SimpleNamespace(has_own_randomness=False)
+        )
         == plain
     )
 

@@ -113,8 +113,8 @@ def test_what_leaked_is_looked_for_while_400_outputs_fit(left, has, monkeypatch)
     monkeypatch.setattr(scheduling, "monotonic", lambda: 100.0)
     clock = SimpleNamespace(until=100.0 + left)
     one = Schedule(case_of(), Settings(), 1000, Executor(workers=2), clock)
-    assert one.has_time_to_explain(SimpleNamespace(pace=0.2)) is has
-    assert schedule_of().has_time_to_explain(SimpleNamespace(pace=1e9))
+    assert one.has_time_to_explain(SimpleNamespace(seconds_per_output=0.2)) is has
+    assert schedule_of().has_time_to_explain(SimpleNamespace(seconds_per_output=1e9))
 
 
 @pytest.mark.parametrize(
@@ -131,14 +131,17 @@ def test_what_leaked_is_looked_for_while_400_outputs_fit(left, has, monkeypatch)
 def test_shares_are_cut_of_what_no_machine_decides(settings, by_pace, refused):
     asked = Settings(**{"looks": LOOKS} | settings)
     drawer = SimpleNamespace(
-        executor=SimpleNamespace(shard=(1, 2)), chosen_by_pace=by_pace, unit=10, own=False
+        executor=SimpleNamespace(shard=(1, 2)),
+        chosen_by_pace=by_pace,
+        unit=10,
+        has_own_randomness=False,
     )
     if refused:
         with pytest.raises(InvalidArgument, match="shard: got 1/2"):
             require_shares_alike(drawer, asked)
     else:
         require_shares_alike(drawer, asked)
-    drawer.own, drawer.executor.shard = True, (0, 2)
+    drawer.has_own_randomness, drawer.executor.shard = True, (0, 2)
     if not refused:  # share 0 has what decides, and others need it
         require_shares_alike(drawer, asked)
         drawer.executor.shard = (1, 2)
