@@ -63,6 +63,7 @@ def audit(
     seed: int = 0,
     estimator: str = "auto",
     distinguisher: str | None = None,
+    doubles: str = "report",
     until_refuted: bool = False,
     executor: Executor | None = None,
     isolation: Isolation | None = None,
@@ -137,6 +138,10 @@ def audit(
     distinguisher
         The only distinguisher whose score an event may use; by default the audit tries all that
         work on the mechanism.
+    doubles
+        The part of the lowest bits of doubles, which tell right mechanisms apart too if noise is
+        added to a number in doubles: ``report`` states in a note what they certify, and ``refute``
+        lets them refute the claim. Proofs are about real numbers and give no verdict then.
     until_refuted
         True to bet on outputs as they are drawn and to stop at a refutation; ``trials`` is then the
         largest number of outputs.
@@ -218,6 +223,7 @@ def audit(
         seed=seed,
         estimator=estimator,
         distinguisher=distinguisher,
+        doubles=doubles,
         until_refuted=until_refuted,
         unit=unit,
         time=time,
@@ -239,6 +245,7 @@ def audit(
             **_select_given_arguments(release=release, distinguisher=distinguisher),
             **({} if estimator == "auto" else {"estimator": estimator}),
             **({"until_refuted": True} if until_refuted else {}),
+            **({"doubles": doubles} if doubles != "report" else {}),
             "looks": settings.looks,
         },
         f"dpaudit.audit({_of_what(dataset, neighbour)}, {claims.as_given(claimed)}, ",

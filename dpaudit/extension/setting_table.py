@@ -109,6 +109,16 @@ class AuditSettings:
         doors=AUDITS | {Door.STREAM},
         older=("attack",),
     )
+    doubles: str = setting(
+        "report",
+        Kind.WORD,
+        Group.EFFORT,
+        "The part of the lowest bits of doubles: report states in a note what they certify, refute "
+        "lets them refute the claim",
+        "default: report",
+        doors=AUDITS,
+        metavar="report|refute",
+    )
     until_refuted: bool = setting(
         False,
         Kind.FLAG,

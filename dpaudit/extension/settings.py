@@ -38,6 +38,8 @@ class Settings(AuditSettings):
     distinguisher
         The only distinguisher whose score the event bound may use; by default all that work on the
         mechanism.
+    doubles
+        ``report`` or ``refute``: the part that the lowest bits of outputs may play.
     until_refuted
         True to bet on outputs as they are drawn and to stop at a refutation; ``trials`` is then the
         largest number of outputs.
@@ -64,6 +66,7 @@ class Settings(AuditSettings):
         check.require_probability("confidence", self.confidence)
         check.require_integer("seed", self.seed, least=0)
         check.require_choice("estimator", self.estimator, ("auto", "exact-loss", "event"))
+        check.require_choice("doubles", self.doubles, ("report", "refute"))
         if self.trials is not None:
             check.require_integer("trials", self.trials, least=100)
         if self.unit is not None:
@@ -84,6 +87,17 @@ class Settings(AuditSettings):
         if self.until_refuted and self.estimator == "exact-loss":
             expected = "event or auto: --until-refuted bets on outputs"
             raise InvalidArgument("estimator", self.estimator, expected)
+        if self.are_bits_tried and self.estimator == "exact-loss":
+            expected = "event or auto: with --doubles refute the audit looks at outputs"
+            raise InvalidArgument("estimator", self.estimator, expected)
+        if self.are_bits_tried and self.distinguisher is not None:
+            expected = "none: with --doubles refute the audit tries lowest bits beside all others"
+            raise InvalidArgument("distinguisher", self.distinguisher, expected)
+
+    @property
+    def are_bits_tried(self) -> bool:
+        """Whether the lowest bits of doubles may refute the claim."""
+        return self.doubles == "refute"
 
     def document(self) -> dict[str, Any]:
         """Return the settings as certificates state them, where a distinguisher is an attack.
@@ -98,6 +112,8 @@ class Settings(AuditSettings):
         for name in ("unit", "time", "looks"):  # older readers do not know them
             if stated[name] is None:
                 del stated[name]
+        if not self.are_bits_tried:
+            del stated["doubles"]
         return {_STATED.get(name, name): value for name, value in stated.items()}
 
     @property

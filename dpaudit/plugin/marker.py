@@ -28,7 +28,7 @@ def wrong_marker(marks: Sequence[pytest.Mark]) -> str | None:
     >>> wrong_marker([pytest.mark.dp(epsilon=1).mark])
     >>> print(wrong_marker([pytest.mark.dp(epsilom=1).mark]))
     dp(epsilom=...): expected one of: epsilon, delta, trials, estimator, distinguisher, \
-until_refuted, time, relation, bounds, domain, search_calls, form, read, observe, ignore, \
+doubles, until_refuted, time, relation, bounds, domain, search_calls, form, read, observe, ignore, \
 fresh, claim, audits, proved; did you mean 'epsilon'?
     """
     known = (*KNOWN, *OF_TEST)

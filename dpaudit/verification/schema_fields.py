@@ -66,6 +66,7 @@ SETTINGS = make_object_schema(
         "estimator": make_field_schema("pointer", TEXT, "What certifies."),
         "attack": make_field_schema("pointer", MAYBE_TEXT, "The only distinguisher, if there "
                                                              "is one."),
+        "doubles": make_field_schema("pointer", TEXT, "Whether lowest bits may refute."),
         "until_refuted": make_field_schema("pointer", {"type": "boolean"}, "Whether bets are "
                                                                             "placed."),
         "candidate_pairs": make_field_schema("pointer", MAYBE_INTEGER, "Among which the worst "

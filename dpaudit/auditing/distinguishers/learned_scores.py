@@ -56,9 +56,11 @@ _TRIED = 4  # outputs that a score is tried on before it counts
 
 
 def for_mechanism(
-    case: PrivacyCase, drawer: Drawer, name: str | None, purpose: str = ""
+    case: PrivacyCase, drawer: Drawer, name: str | None, purpose: str = "", bits: bool = False
 ) -> list[Distinguisher]:
     """Return the distinguisher of that name, or all that are tried by default on this mechanism.
+
+    With ``bits`` also those that read the lowest bits of doubles.
 
     Raises
     ------
@@ -69,7 +71,11 @@ def for_mechanism(
     if name is not None:
         return [_get_usable_distinguisher(name, has_law)]
     known, few = registry.DISTINGUISHERS.all().values(), _few_values(drawer, purpose)
-    asked = [one for one in known if one.default or (few and one.for_few_values)]
+    asked = [
+        one
+        for one in known
+        if one.default or (few and one.for_few_values) or (bits and one.of_bits)
+    ]
     found = _select_usable_distinguishers(
         asked, has_law, "an installed one that works on this mechanism"
     )

@@ -128,7 +128,12 @@ class DivergenceOutcome:
 
 
 def bound_renyi_by_bet(
-    case: PrivacyCase, drawer: Drawer, trials: int, alpha: float, attack: str | None
+    case: PrivacyCase,
+    drawer: Drawer,
+    trials: int,
+    alpha: float,
+    attack: str | None,
+    bits: bool = False,
 ) -> MeasurementEvidence:
     """Return the bound on a Renyi divergence, over its order where all are claimed.
 
@@ -142,9 +147,11 @@ def bound_renyi_by_bet(
         Error probability.
     attack
         The only attack to try, or None.
+    bits
+        Whether to try the lowest bits of doubles as well.
     """
     currency = _get_divergence_currency(case)
-    first = event.chosen_event(case, drawer, trials, alpha, attack)
+    first = event.chosen_event(case, drawer, trials, alpha, attack, bits)
     chosen = choose_bet(*first.best.scores, currency.orders, trials, alpha)
     # Of a claim on all orders the divergence is measured over its order, and scaled back at the
     # end.

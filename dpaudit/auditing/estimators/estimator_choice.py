@@ -29,7 +29,7 @@ def measure_case(
     trials
         On each side.
     """
-    alpha = 1 - settings.confidence
+    alpha, tried = 1 - settings.confidence, (settings.distinguisher, settings.are_bits_tried)
     # Answers that never vary say nothing of a law, whatever else was asked for.
     if (unvarying := answer_checks.find_unvarying_service(drawer)) is not None:
         return unvarying
@@ -38,13 +38,13 @@ def measure_case(
     if drawer.repeats:
         return deterministic.bound_repeating_event(case, drawer, trials, alpha)
     if settings.until_refuted:
-        return sequential.until_refuted(case, drawer, trials, alpha, settings.distinguisher)
+        return sequential.until_refuted(case, drawer, trials, alpha, *tried)
     if case.currency is not None and case.currency.orders:
-        return divergence.bound_renyi_by_bet(case, drawer, trials, alpha, settings.distinguisher)
+        return divergence.bound_renyi_by_bet(case, drawer, trials, alpha, *tried)
     if settings.estimator == "exact-loss" and is_observed(case.mechanism):
         return traced_laws.losses_of_code(case, drawer, settings, trials)
     if not is_from_losses(case, settings):
-        return event.bound_epsilon_by_event(case, drawer, trials, alpha, settings.distinguisher)
+        return event.bound_epsilon_by_event(case, drawer, trials, alpha, *tried)
     if settings.distinguisher is not None:
         raise InvalidArgument(
             "distinguisher", settings.distinguisher, "none, or the estimator event"
@@ -72,6 +72,8 @@ def is_from_losses(case: PrivacyCase, settings: Settings) -> bool:
         expected = "event: the law of these outputs is not known, or cannot be drawn tilted"
         raise InvalidArgument("estimator", given, expected)
     if settings.until_refuted or settings.estimator == "event" or case.currency is not None:
+        return False
+    if settings.are_bits_tried:  # a law is about real numbers
         return False
     # At delta = 0 a loss counts only if it can be computed again beyond doubles.
     computed = case.at_delta > 0 or isinstance(case.mechanism, HasLossBounds | HasLossInDigits)

@@ -151,7 +151,12 @@ class EventChoice:
 
 
 def chosen_event(
-    case: PrivacyCase, drawer: Drawer, trials: int, alpha: float, attack: str | None
+    case: PrivacyCase,
+    drawer: Drawer,
+    trials: int,
+    alpha: float,
+    attack: str | None,
+    bits: bool = False,
 ) -> EventChoice:
     """Return the most promising event of all attacks, from outputs that certify nothing.
 
@@ -163,10 +168,12 @@ def chosen_event(
         How many will certify, of each dataset, and with which error probability.
     attack
         The only attack to try, or None.
+    bits
+        Whether to try the lowest bits of doubles as well.
     """
-    if drawer.sparing and trials < FEW and attack is None:
+    if drawer.sparing and trials < FEW and attack is None and not bits:
         return _of_one_part(case, drawer, trials, alpha)
-    attacks, sure = _to_try(case, drawer, attack), (trials, alpha)
+    attacks, sure = _to_try(case, drawer, attack, bits), (trials, alpha)
     # Outputs that attacks learn on are held together, so that their size limits how many they
     # are.
     most = max(50, _TRAINING_BYTES // max(drawer.outputs(Side.DATASET, 1, "fitting").nbytes, 1))
@@ -195,9 +202,9 @@ def count_choosing(drawer: Drawer, trials: int) -> int:
     return max(trials // 2, 100)
 
 
-def _to_try(case: PrivacyCase, drawer: Drawer, name: str | None) -> _Attacks:
+def _to_try(case: PrivacyCase, drawer: Drawer, name: str | None, bits: bool) -> _Attacks:
     """Return the choice of attacks that learn on some outputs: one, if it is named."""
-    asked = for_mechanism(case, drawer, name)
+    asked = for_mechanism(case, drawer, name, bits=bits)
     if name is not None:
         return lambda on_p, on_q: asked
     return partial(with_further, asked, case.mechanism)
@@ -338,14 +345,19 @@ def _fit_event_scores(
 
 
 def bound_epsilon_by_event(
-    case: PrivacyCase, drawer: Drawer, trials: int, alpha: float, attack: str | None
+    case: PrivacyCase,
+    drawer: Drawer,
+    trials: int,
+    alpha: float,
+    attack: str | None,
+    bits: bool = False,
 ) -> MeasurementEvidence:
     """Return the event bound on epsilon at ``case.at_delta``, from outputs alone.
 
     All fitted attacks are compared on the outputs that set thresholds; only the most promising
     one is certified, so the error probability is spent once.
     """
-    chosen = chosen_event(case, drawer, trials, alpha, attack)
+    chosen = chosen_event(case, drawer, trials, alpha, attack, bits)
     case = replace(case, at_delta=chosen.at_delta)
     counted = ScoreEvent(chosen.score, chosen.best.event, chosen.best.step)
     against = Against(case.claimed.epsilon(case.at_delta), case.at_delta, alpha)

@@ -277,7 +277,12 @@ _INTERRUPTED = "Interrupted: this is what the bets had shown by then."
 
 
 def until_refuted(
-    case: PrivacyCase, drawer: Drawer, most: int, alpha: float, attack: str | None
+    case: PrivacyCase,
+    drawer: Drawer,
+    most: int,
+    alpha: float,
+    attack: str | None,
+    bits: bool = False,
 ) -> MeasurementEvidence:
     """Return the certified bound when the claim was refuted, or after ``most`` outputs.
 
@@ -297,6 +302,8 @@ def until_refuted(
         Error probability.
     attack
         The only attack to try, or None.
+    bits
+        Whether to try the lowest bits of doubles as well.
 
     Raises
     ------
@@ -306,7 +313,7 @@ def until_refuted(
     claimed = case.claimed.epsilon(case.at_delta)
     if not math.isfinite(claimed):
         raise InvalidArgument("claimed epsilon", claimed, "a finite number to bet against")
-    attacks = for_mechanism(case, drawer, attack)
+    attacks = for_mechanism(case, drawer, attack, bits=bits)
     bettor = Bettor(BettingTarget(claimed, case.at_delta, alpha), _Fit(case, drawer.seed, attacks))
     seen: Seen = []
     interrupted = not _draw_until_interrupted(bettor, drawer, most, seen)

@@ -129,6 +129,7 @@ def _estimate_pair_promise(
     case: PrivacyCase, drawer: Drawer, settings: Settings, each: int, purpose: str
 ) -> float:
     exact = isinstance(case.mechanism, HasLaw) and settings.distinguisher is None
+    exact = exact and not settings.are_bits_tried
     if exact and case.at_delta > 0:
         return max(_from_losses(case, drawer, each, purpose))
     return _from_events(case, drawer, settings, each, purpose)
@@ -153,7 +154,9 @@ def _from_events(
     on_p, on_q = (drawer.outputs(side, each, purpose) for side in Side)
     half = each // 2
     rng = default_rng(stream(drawer.seed, purpose, "attack"))
-    tried = for_mechanism(case, drawer, settings.distinguisher, f"{purpose}: ")
+    tried = for_mechanism(
+        case, drawer, settings.distinguisher, f"{purpose}: ", settings.are_bits_tried
+    )
     if settings.distinguisher is None:
         tried = with_further(tried, case.mechanism, on_p[:half], on_q[:half])
     found = fit_distinguishers(tried, case.mechanism, case.pair, on_p[:half], on_q[:half], rng)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import lru_cache
 from typing import Any
@@ -128,6 +128,10 @@ def _format_number_within(proved: float, claimed: float) -> str:
     )
 
 
+_ABOUT_DOUBLES = (
+    "The verdict is about outputs as doubles, with all their bits; a proof about real numbers does "
+    "not decide it."
+)
 _RATES = tuple(np.concatenate([np.geomspace(1e-6, 0.05, 40), np.linspace(0.06, 1, 48)]).tolist())
 
 
@@ -147,7 +151,9 @@ def privacy_result(
     claimed = convert_to_claim_number(case, case.claimed)
     # Where a check failed nothing is certified, whatever was counted.
     lower = evidence.lower if evidence.trusted else 0.0
-    proved = _for_all_neighbours(case)
+    # A theorem about real numbers decides nothing about doubles.
+    theorems = replace(case, proved=None, pair_ceiling=None) if settings.are_bits_tried else case
+    proved = _for_all_neighbours(theorems)
     verdict = judge_claimed_number(claimed, lower, proved=proved, trusted=evidence.trusted)
     said = _privacy_reason(
         evidence,
@@ -155,9 +161,9 @@ def privacy_result(
         lower,
         verdict,
         case.assumptions,
-        _compute_proved_ceiling(case),
+        _compute_proved_ceiling(theorems),
         _get_claim_quantity(case),
-        _get_declared_bound(case),
+        _get_declared_bound(theorems),
         proved,
     )
     event = carrying_event(evidence, verdict)
@@ -199,7 +205,12 @@ def privacy_result(
         pair_search=pair_search,
         unvarying=case.unvarying,
         law=evidence.law,
-        notes=[*([] if refuted else carried), *case.notes, *evidence.notes],
+        notes=[
+            *([] if refuted else carried),
+            *([_ABOUT_DOUBLES] if settings.are_bits_tried else []),
+            *case.notes,
+            *evidence.notes,
+        ],
         counts=evidence.counts,
         unit=evidence.unit,
         repeatable=evidence.repeatable,

@@ -317,7 +317,9 @@ def test_bets_that_refute_are_checked_unless_they_were_interrupted(
         return ContractChecks((check_of(False),), ("a note",), "A remark.")
 
     monkeypatch.setattr(sequential, "_draw_until_interrupted", drawn)
-    monkeypatch.setattr(sequential, "for_mechanism", lambda *given: [SimpleNamespace(name="one")])
+    monkeypatch.setattr(
+        sequential, "for_mechanism", lambda *given, bits: [SimpleNamespace(name="one")]
+    )
     monkeypatch.setattr(sequential, "fit_scores_in_order", lambda *given: [lambda x: x[:, 0]])
     monkeypatch.setattr(
         sequential.contract_checks, "make_separate_drawer", lambda case, drawer: Apart()

@@ -75,6 +75,8 @@ def asked(monkeypatch):
         (ApproximateDP(1.0, 1e-5), 1e-5, LAW, {}, False, "losses"),
         (ApproximateDP(1.0, 1e-5), 1e-5, LAW, {"estimator": "event"}, False, "event"),
         (ApproximateDP(1.0, 1e-5), 1e-5, LAW, {"until_refuted": True}, False, "bets"),
+        (ApproximateDP(1.0, 1e-5), 1e-5, LAW, {"doubles": "refute"}, False, "event"),
+        (RenyiDP(2.0, 1.0), 0.01, None, {"doubles": "refute"}, False, "divergence"),
     ],
 )
 def test_every_case_has_its_audit_at_the_whole_error_probability(
@@ -83,8 +85,9 @@ def test_every_case_has_its_audit_at_the_whole_error_probability(
     case = case_of(claim, at_delta, mechanism)
     drawer = SimpleNamespace(repeats=repeats, mechanism=mechanism)
     measure_case(case, drawer, Settings(confidence=0.9, **settings), 77)
-    ((name, trials, alpha, _),) = asked
+    ((name, trials, alpha, rest),) = asked
     assert (name, trials, alpha) == (expected, 77, pytest.approx(0.1))
+    assert (True in rest) is (settings.get("doubles") == "refute")
 
 
 @pytest.mark.parametrize(
