@@ -105,7 +105,7 @@ def prove(
 
 @dataclass(frozen=True, eq=False)
 class ProofQuestion:
-    """A question about what is provable of any function.
+    """A question about a provable bound on any function.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ _LARGEST_EPSILON = 10_000.0
 def make_proof_certificate(
     trace: FunctionTrace, bound: object, claim: Guarantee | None, reference: str | None = None
 ) -> dict[str, Any]:
-    """Return the certificate of a claim, or of what the checker bounds in its place.
+    """Return the certificate of a claim, or of the checker's bound in its place.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def _log_delta(cost: checker.Cost, epsilon: float, order: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _log_sampled(order: float, rate: float, square: float) -> float:
-    """Return about what `checker.sampled` bounds, times the order less 1."""
+    """Return about the number that `checker.sampled` bounds, times the order less 1."""
     n, least = int(order), 1e-300
     logs = [
         math.log(math.comb(n, k))
@@ -340,7 +340,7 @@ def to_plain_parameter(value: Any) -> Any:
 
 
 def skeleton_in(skeleton: Any) -> Any:
-    """Return the nesting of what is returned as JSON has it."""
+    """Return the nesting of a return value as JSON has it."""
     if isinstance(skeleton, list | tuple):
         return [type(skeleton).__name__, *(skeleton_in(one) for one in skeleton)]
     if isinstance(skeleton, Mapping):

@@ -252,7 +252,7 @@ def ranked(values: list[Any], counts: Any, place: int) -> Any:
 
 
 def apply_to_jets(op: str, jets: list[Any], extra: Any) -> Any:
-    """Return ends and slopes of a function of what has both, or None where it may be no number."""
+    """Return ends and slopes of a function of others', or None where it may be no number."""
     if None in jets:
         return None
     ends, slopes = apply_rule(op, [one[0] for one in jets], extra)
@@ -287,7 +287,7 @@ def is_whole(op: str, args: Any, extra: Any) -> bool:
 
 @dataclass(eq=False)
 class CheckerEntry:
-    """A number: its ends, how far the second side is above the first, and what it is made of."""
+    """A number: its ends, how far the second side is above the first, and its operands."""
 
     key: int
     op: str
@@ -356,7 +356,7 @@ class CheckerReading:
         )
 
     def call(self, op: str, args: Any, extra: Any = None, **more: Any) -> CheckerEntry:
-        """Return a function of others; what may be no number moves nobody knows how far."""
+        """Return a function of others; one that may be no number moves nobody knows how far."""
         found = apply_to_jets(op, [one.ends and (one.ends, {0: one.move}) for one in args], extra)
         if found is None:
             move = ANY if any(one.moves for one in args) else STILL
@@ -535,7 +535,7 @@ class CheckerReading:
         return self.new("coin", (), (key, row), ends, STILL, whole=integer, local=row == 1)
 
     def release(self, index: int, given: Any, args: list[CheckerEntry], row: int) -> CheckerEntry:
-        """Return a number plus noise, which is public, and note what it hides."""
+        """Return a number plus noise, which is public, and note the number that it hides."""
         laws, (centre,) = [self.draws[draw] for draw in given["draws"]], args
         factors = [require_finite_fraction(one) for one in given["factors"]]
         if len(factors) != len(laws) or not factors:
@@ -631,7 +631,7 @@ class CheckerReading:
     # --- the largest move of one number, by a search in boxes whose cuts the file has
 
     def sharpen_entry(self, entry: CheckerEntry) -> CheckerEntry:
-        """Return an entry whose move is the best of its rules and of what the next hint shows.
+        """Return an entry whose move is the best of its rules and of the next hint.
 
         That is searches up and down, [variables, tree]: numbers on side 0, 1 or on both, which is
         2, and a tree is [] or [which of them is cut in the middle, tree below, tree above].
@@ -673,7 +673,7 @@ class CheckerReading:
         return jet
 
     def apart(self, entry: CheckerEntry, box: Any, sign: F) -> Any:
-        """Return the ends and slopes of a move times a sign: what does not move is left out."""
+        """Return the ends and slopes of a move times a sign: terms that stay are left out."""
         listed = self.terms(entry)
         args, jets = list({one for _, ones in listed for one in ones}), list[Any]()
         terms = [(f, [(args.index(one), n) for one, n in ones.items()]) for f, ones in listed]

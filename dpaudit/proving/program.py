@@ -106,7 +106,7 @@ class PathProgram:
         place: str = "?",
         **parameters: Any,
     ) -> int:
-        """Append an operation and return its number; what reshapes does so to ``shape``."""
+        """Append an operation and return its number; one that reshapes does so to ``shape``."""
         index = len(self.nodes)
         if operation in ("reshape", "broadcast"):
             parameters["shape"] = list(shape)

@@ -34,7 +34,7 @@ class ProofRefusal:
 
 
 class NotProved(DpauditError):
-    """No rule bounds what a function does to records.
+    """No rule bounds the effect of records on a function.
 
     Parameters
     ----------

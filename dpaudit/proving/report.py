@@ -190,7 +190,7 @@ class CodeProof:
 
     @property
     def status(self) -> int:
-        """The exit status: 0 of what is proved, else 2."""
+        """The exit status: 0 of a proved bound, else 2."""
         return STATUSES[self.verdict]
 
     @property

@@ -1,4 +1,4 @@
-"""The datasets that a proof speaks of: what each part of one may hold, and which are neighbours."""
+"""The datasets that a proof speaks of: the values of each part, and which are neighbours."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Distance:
     linf: float
 
     def tighten(self, other: Distance) -> Distance:
-        """Return the better of two bounds, each norm by itself and by what norms imply."""
+        """Return the better of two bounds, each norm by itself and by the norms that imply it."""
         linf = min(self.linf, other.linf)
         l1 = min(self.l1, other.l1)
         l2 = min(self.l2, other.l2, l1)

@@ -202,7 +202,7 @@ def counts_records(program: PathProgram, node: Node) -> bool:
 
 
 def depend_on_data(program: PathProgram) -> list[NodeKind]:
-    """Return PRIVATE for what depends on data, PUBLIC for the rest."""
+    """Return PRIVATE for nodes that depend on data, PUBLIC for the rest."""
     kinds: list[NodeKind] = []
     for node in program.nodes:
         is_private = (

@@ -109,14 +109,14 @@ def sqrt_up(value: Any) -> Any:
 
 
 def function_up(value: Any) -> Any:
-    """Return numbers above what an elementary function of numpy should have given."""
+    """Return numbers above the values that an elementary function of numpy should have given."""
     # inf - inf would turn an infinite bound into NaN.
     finite = np.where(np.isfinite(value), value, 0.0)
     return np.where(value == 0, value, up(value + np.abs(finite) * (_LAST_PLACES * _UNIT)))
 
 
 def function_down(value: Any) -> Any:
-    """Return numbers below what an elementary function of numpy should have given."""
+    """Return numbers below the values that an elementary function of numpy should have given."""
     return -function_up(-value)
 
 

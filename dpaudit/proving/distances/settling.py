@@ -153,7 +153,7 @@ def row_movements(facts: Facts, shape: Shape, universe: Universe) -> Ends:
 
 
 def merge_row_moves(movements: Ends, rows: RowOrigins, universe: Universe, *, is_sum: bool) -> Ends:
-    """Return of each record what its rows do together, added up or beside each other.
+    """Return the joint move of each record's rows, added up or beside each other.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From a trace to a bound: the releases of every path, and what they cost together."""
+"""From a trace to a bound: the releases of every path, and their joint cost."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MOST_KINDS = 64  # of releases that accountants are asked about
 
 
 class ReleasePlan(Protocol):
-    """Nodes of a draft whose distances bound what a release costs."""
+    """Nodes of a draft whose distances bound the cost of a release."""
 
     def measure(self, bounds: Bounds) -> ReleaseCost:
         """Return the cost."""
@@ -101,7 +101,7 @@ class Bound:
         return max(one.rho for one in self.paths)
 
     def epsilon(self, delta: float = 0.0) -> float:
-        """Return an epsilon that holds at a delta in [0, 1), the least of what is proved.
+        """Return an epsilon that holds at a delta in [0, 1), the least of the proved ones.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class Bound:
 
     @property
     def statement(self) -> str:
-        """One sentence that says what is proved."""
+        """One sentence that states the proved guarantee."""
         what = f"epsilon {self.pure:.6g}"
         if self.pure == math.inf:
             what = f"mu {self.mu:.6g}" if self.mu < math.inf else f"rho {self.rho:.6g}"

@@ -235,7 +235,7 @@ def _join_forms(
     shapes: Sequence[Shape],
     join: Callable[[Sequence[Atoms]], Atoms],
 ) -> NoiseForm | None:
-    """Return the form of what is put together: first terms with first terms, and so on."""
+    """Return the form of joined values: first terms with first terms, and so on."""
     centres = [
         _broadcast_node(draft, one.centre, shape) for one, shape in zip(forms, shapes, strict=True)
     ]

@@ -31,7 +31,7 @@ _COMPARISONS = frozenset({"less", "less_equal"})
 
 
 def with_plain_laws(program: PathProgram) -> PathProgram:
-    """Return the program with draws in place of what computes them from uniform ones.
+    """Return the program with draws in place of the code that computes them from uniform ones.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class _Match:
 
 
 class _Rewriting:
-    """The exchange of what is computed from uniform draws for draws."""
+    """The exchange of values that are computed from uniform draws for draws."""
 
     def __init__(self, program: PathProgram) -> None:
         self.draft = Draft(program)
@@ -110,7 +110,7 @@ class _Rewriting:
         return PathProgram(self.nodes, self.program.outputs)
 
     def _rewrite(self, node: Node) -> set[int]:
-        """Exchange a value that is noise of a known law; return what it was made of."""
+        """Exchange a value that is noise of a known law; return the nodes it was made of."""
         if node.operation not in ("multiply", "divide", "negative", "log", "log1p"):
             return set()
         product = self._product(node)
@@ -127,7 +127,7 @@ class _Rewriting:
         return inside
 
     def _is_closed(self, inside: set[int], root: int, *, is_entrywise: bool) -> bool:
-        """Return whether nothing else uses what is between a value and its draw, in its shape."""
+        """Return whether nothing else uses the nodes from a value to its draw, in its shape."""
         shape = self.draft.shape(root)
         for one in inside - {root}:
             users = [user for user in self.users[one] if user in self.live]

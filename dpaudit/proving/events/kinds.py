@@ -405,7 +405,7 @@ class ReleaseReader:
             raise _of_scale(node)
 
     def use(self, atoms: Atoms, node: Node) -> None:
-        """Mark atoms as what hides a release.
+        """Mark atoms as the noise that hides a release.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Laws of noise: what is known of the density of a draw, or of a sum of two."""
+"""Laws of noise: the known facts on the density of a draw, or of a sum of two."""
 
 from __future__ import annotations
 

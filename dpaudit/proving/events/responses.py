@@ -314,7 +314,7 @@ class _ResponseFinder:
         return np.asarray(EVALUATORS[node.operation](before, **node.parameters))
 
     def _is_closed(self, node: Node, cone: _Cone) -> bool:
-        """Return whether nothing else uses the coins, nor what they are part of."""
+        """Return whether nothing else uses the coins, nor the nodes they are part of."""
         for one in (*cone.inside, *cone.coins):
             if one == node.index or not self.is_random[one]:
                 continue
@@ -420,7 +420,7 @@ _LAWS = {
 def _laws_of_entry(
     draft: Draft, node: Node, cone: _Cone, values: Sequence[int], laws: Sequence[Law]
 ) -> dict[int, Law] | None:
-    """Add up the probabilities of what an entry may be told as."""
+    """Add up the probabilities of the answers that an entry may be told as."""
     ways = list(itertools.product(*(one.items() for one in laws)))
     odds = [math.prod((p for _, p in way), start=Fraction(1)) for way in ways]
     found: dict[int, Law] = {}

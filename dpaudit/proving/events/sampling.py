@@ -135,7 +135,7 @@ def sample_of(reader: ReleaseReader, release: Additive) -> Sample | None:
 
 
 class _ReleaseWalk:
-    """The nodes between a release and what is public."""
+    """The nodes between a release and public ones."""
 
     def __init__(self, reader: ReleaseReader, release: Additive) -> None:
         self.reader, self.release = reader, release
@@ -227,7 +227,7 @@ class _ReleaseWalk:
         return (draw.index, float(edge.item())) if is_uniform and draw.shape == (None,) else None
 
     def _depends_on(self, index: int, draw: int) -> bool:
-        """Return whether a node depends on a draw other than through what is public."""
+        """Return whether a node depends on a draw other than through public nodes."""
         pending, seen = [index], {index}
         while pending:
             at = pending.pop()
@@ -256,7 +256,7 @@ class _ReleaseWalk:
         return True
 
     def _before_release(self) -> set[int]:
-        """Return the nodes on which the release depends other than through what is public."""
+        """Return the nodes on which the release depends other than through public ones."""
         start = self.release.node.index
         pending, seen = [start], {start}
         while pending:

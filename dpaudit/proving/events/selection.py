@@ -76,7 +76,7 @@ class SelectionPlan:
         return cls(release, whole, is_one, pairs)
 
     def measure(self, bounds: Bounds) -> ReleaseCost:
-        """Return the least of what the rules prove.
+        """Return the least cost that the rules prove.
 
         Raises
         ------

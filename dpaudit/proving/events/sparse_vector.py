@@ -333,7 +333,7 @@ class _ComparisonFinder:
     def _shown(
         self, carriers: set[int], differences: Sequence[_Difference]
     ) -> dict[int, _Difference] | None:
-        """Return nodes that show what is compared; None where something else is used elsewhere."""
+        """Return nodes that show the compared value; None where another is used elsewhere."""
         heads = {one.node.index for one in differences}
         found = {}
         for index in carriers:

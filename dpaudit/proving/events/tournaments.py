@@ -150,7 +150,7 @@ def _find_compared_nodes(draft: Draft) -> Iterator[tuple[int, int] | tuple[None,
 
 
 def _number_node_forms(program: PathProgram, known: dict[Hashable, int]) -> list[int]:
-    """Return numbers of what nodes are made of, alike for what is alike."""
+    """Return numbers of nodes by their contents, the same for nodes that are formed alike."""
     names: list[int] = []
     for node in program.nodes:
         operands = tuple(names[one] for one in node.operands)

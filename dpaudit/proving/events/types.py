@@ -1,4 +1,4 @@
-"""Types of numbers between noise and a release: what wraps around is no real number.
+"""Types of numbers between noise and a release: a type that wraps around is no real number.
 
 Laws of noise and of answers are worked out over the real numbers. What a draw goes through before
 somebody looks at it may so be no type in which numbers wrap around, or in which a sum of truth

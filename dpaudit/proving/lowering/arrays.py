@@ -1,4 +1,4 @@
-"""Arrays of numbers of the program that the checker reads, and what only moves their entries."""
+"""Arrays of numbers of the program that the checker reads, and operations that move entries."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Arranger:
         return self.broadcast_block(block, target, axis)
 
     def _reshape(self, given: Mapping[str, Any], block: ScalarBlock) -> ScalarBlock:
-        """Return an array of another shape; what is before and after records keeps its size."""
+        """Return an array of another shape; the axes before and after records keep their size."""
         shape, axis = list(given["shape"]), block.axis
         if axis is not None:
             sides = [math.prod(block.shape[:axis]), math.prod(block.shape[axis + 1 :])]

@@ -108,7 +108,7 @@ class Searching(checker.CheckerReading):
             pending = [({**box, wide: half}, leaf[k + 1]) for k, half in enumerate(halves)]
 
     def _by_rules(self, entry: checker.CheckerEntry, sign: Any) -> Any:
-        """Return how far an entry moves by rules, less what does not count."""
+        """Return how far an entry moves by rules, less a part too small to count."""
         known = entry.move.high if sign > 0 else -entry.move.low
         return known - abs(known) / _NEAR
 

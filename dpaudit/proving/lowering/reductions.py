@@ -35,7 +35,7 @@ _NAMES = {"max": "maximum", "min": "minimum"}
 
 @dataclass(frozen=True)
 class Reducer:
-    """Writes what is done along axes; ``arranger.count`` is the number of records, if public."""
+    """Writes operations along axes; ``arranger.count`` is the number of records, if public."""
 
     core: Core
     arranger: Arranger

@@ -205,7 +205,7 @@ class Core:
             self._limits[found] = replace(limit, scale=limit.scale * factor)
 
     def multiply(self, one: Scalar, other: Scalar) -> Scalar:
-        """Return a product; a vector times a limit of its length is written as what it is."""
+        """Return a product; a vector times a limit of its length is written as a clip."""
         for a, b in ((one, other), (other, one)):
             if a.number is not None:
                 return self.sum([(a.number, b)])

@@ -86,7 +86,7 @@ def find_kept_state(function: Any) -> CodeState:
 
 
 def find_changed_name(before: CodeState, after: CodeState) -> str | None:
-    """Return a name of what is another one, or nothing."""
+    """Return the name of a value that is another one, or nothing."""
     for key, content in before.content.items():
         if key in after.content and after.content[key] != content:
             return before.labels[key]
@@ -94,7 +94,7 @@ def find_changed_name(before: CodeState, after: CodeState) -> str | None:
 
 
 def unread_name(state: CodeState) -> str | None:
-    """Return a name of what nobody can look into, or nothing.
+    """Return the name of a value that nobody can look into, or nothing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether a function does to plain data what its paths say, with the same draws."""
+"""Whether a function returns on plain data the values of its paths, with the same draws."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class PathOutput:
 
 
 def outline_symbols(value: Any, found: PathOutput, constant: Callable[[Any], int]) -> Any:
-    """Return the skeleton of what a run on symbols returned, and note its outputs.
+    """Return the skeleton of the value that a run on symbols returned, and note its outputs.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def outline_plain(value: Any, skeleton: Any, found: list[Any]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """A path with what it returns and what it draws."""
+    """A path with its return value and its draws."""
 
     program: PathProgram
     decisions: tuple[bool, ...]
@@ -184,7 +184,7 @@ class PathComparison:
         ]
 
     def run(self, count: int, seed: int) -> tuple[int, str | None]:
-        """Return how many runs were alike, of so many at most, and what was not."""
+        """Return how many runs were alike, of so many at most, and the first difference."""
         longest = max(len(way.program.nodes) for way in self.ways)
         runs = int(np.clip(_ENOUGH // max(longest, 1), _FEWEST, max(count, _FEWEST)))
         rng = np.random.Generator(np.random.PCG64(seed))

@@ -1,4 +1,4 @@
-"""Draws of laws without location and scale: what a call asks for, and what it returns of a draw.
+"""Draws of laws without location and scale: the request of a call, and its return value.
 
 A run on symbols and a run on plain numbers read a call alike, so that the draws of one are those of
 the other: `DrawRequest` has a law, its parameters and a shape, and says what the caller is given
@@ -377,7 +377,7 @@ def _of_options(
 
 
 def _parse_options(given: Arguments, options: Any) -> tuple[int, Callable[[Any], Any]]:
-    """Return how many options there are, and what makes one of its number."""
+    """Return how many options there are, and the function that makes one of its number."""
     if isinstance(options, int | np.integer):
         return int(options), _get_same_draw
     # A copy, because the function may write into its array after the draw.

@@ -1,4 +1,4 @@
-"""Names that code uses, and by which it asks what objects are, or where and when it runs.
+"""Names that code uses, and by which it asks for the type of objects, or where and when it runs.
 
 What code does by the clock, by files, by the state of a library or of the process is no function
 of its data: a run meets one of many surroundings.
@@ -74,7 +74,7 @@ _CLOCKS = frozenset(("datetime64", "Timestamp", "to_datetime", "DatetimeIndex", 
 
 
 def names_in(code: CodeType) -> set[str]:
-    """Return the names that code uses, as such or as text, and what is written in it.
+    """Return the names that code uses, as such or as text, and the texts in it.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def find_stored_attributes(code: CodeType) -> set[str]:
 
 
 def asking_name(code: CodeType, held: Mapping[str, Any]) -> str:
-    """Return a name by which code asks objects what they are, or where and when it runs.
+    """Return a name by which code asks for the type of objects, or where and when it runs.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def _find_telling_name(code: CodeType) -> str:
 
 
 def _find_asked_names(code: CodeType, held: Mapping[str, Any]) -> Iterator[str]:
-    """Yield names of builtins, of modules and of what is of them, by which code asks."""
+    """Yield names of builtins, of modules and of members of them, by which code asks."""
     for name, attribute in _find_loaded_globals(code):
         if name.removeprefix("import ").partition(".")[0] in _MODULES and name not in held:
             yield name
@@ -171,7 +171,7 @@ def _find_identity_comparisons(code: CodeType, held: Mapping[str, Any]) -> Itera
 
 @lru_cache(maxsize=8192)
 def _find_is_operands(code: CodeType) -> tuple[tuple[str, ...], ...]:
-    """Return the names of what ``is`` compares with, but None; no names for anything else."""
+    """Return the names of the operands of ``is``, but None; no names for anything else."""
     found, steps = list[tuple[str, ...]](), list(dis.get_instructions(code))
     for at, one in enumerate(steps):
         last = steps[at - 1]
@@ -199,7 +199,7 @@ def _find_loaded_globals(code: CodeType) -> tuple[tuple[str, str], ...]:
 
 
 def _stands_for(value: Any, name: str) -> bool:
-    """Return whether a value is what code finds in place of a builtin while it is traced."""
+    """Return whether a value is a builtin's replacement in code that is traced."""
     return getattr(value, "__wrapped__", None) is getattr(builtins, name)
 
 

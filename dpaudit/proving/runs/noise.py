@@ -147,7 +147,7 @@ __all__ = ["CORRELATED", "DrawRequest", "PlainState", "RunDraw", "SymbolicState"
 
 
 def _covariance_of(given: Any) -> Any:
-    """Return noise of a covariance; what reads it takes long to import, and is seldom needed."""
+    """Return noise of a covariance; its reader takes long to import, and is seldom needed."""
     from dpaudit.affine.covariance import read_parameters
 
     return read_parameters(given)

@@ -50,7 +50,7 @@ class PathTracing(SymbolTracing):
         self.program, self.refusal, self.taints, self.known = PathProgram(), None, [], {}
 
     def end(self) -> None:
-        """Write no more: what code holds of this run is of none any more."""
+        """Write no more: values of this run that code holds are of none any more."""
         self.call, self.is_over = self.call + 1, True
 
     def decide(self, symbol: Symbol) -> bool:

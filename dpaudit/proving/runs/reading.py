@@ -180,7 +180,7 @@ class _SymbolReader:
             raise NotProved.at(line, _LOST, "call it by a name in a module, a class or a list")
 
     def compare(self, ways: list[Way], layout: DatasetLayout, runs: int) -> tuple[int, str | None]:
-        """Return how many plain runs do what paths say, and why another one does not.
+        """Return how many plain runs agree with the paths, and why another one does not.
 
         What the first ones leave in caches, no later one may change.
         """
@@ -258,7 +258,7 @@ class _SymbolReader:
 
 
 def _is_lost(state: CodeState, code: CodeType) -> bool:
-    """Return whether code of a file was found by no name; what loads a module is no function."""
+    """Return whether code of a file was found by no name; a module's own code is no function."""
     is_of_file = not code.co_filename.startswith("<") and code.co_name != "<module>"
     return is_of_file and code not in state.codes
 
@@ -278,7 +278,7 @@ def make_data_call(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
 
 
 def _parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Return the parameters of a function; of one that passes on what it is given, those."""
+    """Return the parameters of a function; of one that passes arguments on, those of the other."""
     own = list(inspect.signature(function, follow_wrapped=False).parameters.values())
     if any(one.kind is one.VAR_POSITIONAL for one in own):
         return list(inspect.signature(function).parameters.values())

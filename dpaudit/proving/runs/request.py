@@ -88,7 +88,7 @@ def reference_of(function: Any) -> str | None:
 
 
 def name_of(function: Any) -> str:
-    """Return the name of a function, or of what is called as one."""
+    """Return the name of a function, or of an object that is called as one."""
     return getattr(function, "__qualname__", type(function).__qualname__)
 
 

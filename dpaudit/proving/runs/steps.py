@@ -130,7 +130,7 @@ def _is_followed(code: CodeType, module: str) -> bool:
 
 
 def _is_caught_around(frame: FrameType) -> bool:
-    """Return whether a library calls code that may go on after what it raises, or nobody hears."""
+    """Return whether a library calls code that may go on after an error, or nobody hears."""
     if frame.f_code.co_name in ("<module>", "__del__"):
         return frame.f_code.co_name == "__del__"
     if frame.f_code.co_filename == "<string>":  # that of a named tuple of a library, say
@@ -150,5 +150,5 @@ def _is_of_others(frame: FrameType) -> bool:
 
 @lru_cache(maxsize=8192)
 def _has_exception_handler(code: CodeType) -> bool:
-    """Return whether code goes on after what was raised: by ``except``, ``finally`` or ``with``."""
+    """Return whether code goes on after an error: by ``except``, ``finally`` or ``with``."""
     return any(one.opname == "PUSH_EXC_INFO" for one in dis.get_instructions(code))

@@ -1,4 +1,4 @@
-"""Functions of numpy that no rule bounds, for what is public as noise was added to it.
+"""Functions of numpy that no rule bounds, for values that are public as noise was added to them.
 
 Whatever a function does to public numbers is public. So these are operations of programs as they
 are: `numpy.linalg.solve` of a noisy Gram matrix, say. Their results have shapes that are known
@@ -50,7 +50,7 @@ def apply_call(
     named: Mapping[str, Any],
     part: int | None,
 ) -> Any:
-    """Return a part of what a function gives.
+    """Return a part of a function's result.
 
     Parameters
     ----------

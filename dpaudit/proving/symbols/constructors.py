@@ -55,7 +55,7 @@ def own_constructors(tracing: SymbolTracing, function: Any) -> Iterator[None]:
 
 
 def _make_symbol_replacements(tracing: SymbolTracing) -> Iterator[tuple[Any, Any]]:
-    """Yield functions and what stands in for them."""
+    """Yield functions and their replacements."""
     symbols = SymbolArrays(tracing)
     of_arrays = [np.histogram, *(getattr(np, name) for name in _OF_ARRAYS)]
     yield from constructors.common_replacements(symbols, of_arrays)
@@ -138,7 +138,7 @@ class SymbolArrays:
         return self.of_made(made) if is_own and made.base is None else made
 
     def refusal(self, reason: str) -> Exception:
-        """Note a refusal, and return what is raised for it."""
+        """Note a refusal, and return the error to raise for it."""
         try:
             self._refuse(reason)
         except NotProved as error:

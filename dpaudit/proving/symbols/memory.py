@@ -1,4 +1,4 @@
-"""Memory of arrays that are traced: what it holds, and how views take their entries from it."""
+"""Memory of traced arrays: its contents, and how views take their entries from it."""
 
 from __future__ import annotations
 

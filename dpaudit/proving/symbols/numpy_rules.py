@@ -211,7 +211,7 @@ def _name_of(function: Any) -> str:
 
 
 def holds_hidden(value: Any) -> bool:
-    """Return whether arguments hold what records or noise decide."""
+    """Return whether arguments hold values that records or noise decide."""
     if isinstance(value, Symbol):
         return not value.is_public
     if isinstance(value, list | tuple):

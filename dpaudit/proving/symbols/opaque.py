@@ -1,4 +1,4 @@
-"""Calls that no rule follows, of what noise decides: operations of the program as they are.
+"""Calls that no rule follows, on values that noise decides: operations of the program as they are.
 
 They are for what is public after a release. What depends on records without noise is refused here,
 at its line, and what depends on them beneath noise that does not hide it is refused by the rules.

@@ -48,7 +48,7 @@ _bool = bool
 
 @contextmanager
 def own_builtins(function: Any) -> Iterator[None]:
-    """Let code of no library, and what ``function`` is written in, see the shadows of builtins."""
+    """Let code of no library, and all that ``function`` is written in, see shadow builtins."""
     undo = list[Callable[[], None]]()
     instead = {id(one): (one, new) for one, new in _make_shadow_replacements()}
     try:
@@ -167,7 +167,7 @@ class OwnBool(int, metaclass=_OfClass):
 
 
 class OwnType(type, metaclass=_OfClass):
-    """``type``, which says of a symbol of what class the value is that it stands for."""
+    """``type``, which answers for a symbol with the class of the value that it stands for."""
 
     original = type
 
@@ -288,7 +288,7 @@ def round_number(value: Any, digits: int | None = None) -> Any:
 
 
 def _make_refusing_shadow(original: Any, name: str) -> Callable[..., Any]:
-    """Return a function that is not told what a symbol is."""
+    """Return a function that is not told the type of a symbol."""
 
     @wraps(original)
     def ask(*given: Any) -> Any:

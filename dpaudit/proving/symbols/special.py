@@ -64,7 +64,7 @@ def rule_of(ufunc: Any) -> Callable[..., Any] | None:
 
 
 def make_special_replacements(tracing: SymbolTracing) -> Iterator[tuple[Any, Any]]:
-    """Yield functions of scipy and what stands in for them."""
+    """Yield functions of scipy and their replacements."""
     room = sys.modules.get("scipy.special")
     for name, made in _FUNCTIONS.items() if room is not None else ():
         yield getattr(room, name), _for_symbols(tracing, getattr(room, name), made)

@@ -224,7 +224,7 @@ class _Located:
 
 
 class Groups:
-    """``table.groupby(column)``: what is summed by category.
+    """``table.groupby(column)``: sums by category.
 
     Parameters
     ----------

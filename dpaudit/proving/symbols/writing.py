@@ -1,4 +1,4 @@
-"""Entries written into symbols: what every view of their memory then holds."""
+"""Entries written into symbols: the contents of every view of their memory afterwards."""
 
 from __future__ import annotations
 

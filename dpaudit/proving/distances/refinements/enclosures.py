@@ -75,7 +75,7 @@ def widen_ends(low: Array, high: Array, steps: int = 1) -> Ends:
 
 
 def add_ends(one: Ends, other: Ends) -> Ends:
-    """Enclose a sum; what is not a number at an end becomes infinite."""
+    """Enclose a sum; an end that is not a number becomes infinite."""
     low, high = one[0] + other[0], one[1] + other[1]
     low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
     # Without this, a sum of numbers from 0 on would start one step below 0, and its square root
@@ -121,7 +121,7 @@ def _power_ends(ends: Ends, exponent: int) -> Ends:
 
 
 def _keep_signs(low: Array, high: Array, is_positive: Truth, is_negative: Truth) -> Ends:
-    """Undo the rounding across zero of what is known to have a sign."""
+    """Undo the rounding across zero of ends that are known to have a sign."""
     low = np.where(is_positive, np.maximum(low, 0.0), low)
     return low, np.where(is_negative, np.minimum(high, 0.0), high)
 

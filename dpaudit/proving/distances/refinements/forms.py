@@ -73,7 +73,7 @@ def _make_node_description(
 
 
 def _to_comparable_parameter(value: Any) -> Any:
-    """Return a parameter as what can be compared, whole."""
+    """Return a parameter as a value that can be compared, whole."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, Mapping):

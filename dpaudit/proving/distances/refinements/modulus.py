@@ -58,7 +58,7 @@ def bound_modulus(analysis: RefinementKnowledge, index: int) -> Distance:
 
 
 def _find_function(analysis: RefinementKnowledge, node: Node) -> tuple[int, Function, float] | None:
-    """Return of a node its private operand, the function of it, and by what that is multiplied."""
+    """Return of a node its private operand, the function of it, and the factor of that."""
     if node.operation in FUNCTIONS:
         return node.operands[0], FUNCTIONS[node.operation], 1.0
     if node.operation == "divide" and _get_constant_value(analysis, node.operands[0]) is not None:

@@ -175,7 +175,7 @@ class RecordView:
     def _split_order(
         self, polynomial: AtomPolynomial
     ) -> tuple[AtomPolynomial, dict[tuple[AtomPolynomial, int], Rational]]:
-        """Part a polynomial into order statistics, with their weights, and what is left."""
+        """Part a polynomial into order statistics, with their weights, and the remainder."""
         rest, weights = {}, {}
         for monomial, coefficient in polynomial.terms.items():
             atom = self.reading.table.atoms[monomial[0]] if len(monomial) == 1 else None
@@ -262,7 +262,7 @@ class RecordSubstitution:
 def _split_by_record(
     reading: SymbolReading, polynomial: AtomPolynomial, changed: frozenset[int]
 ) -> tuple[dict[Monomial, AtomPolynomial], dict[frozenset[int], AtomPolynomial]]:
-    """Part a polynomial into powers of one record with their coefficients, and what is mixed."""
+    """Part a polynomial into powers of one record with their coefficients, and mixed terms."""
     table = reading.table
     pure: dict[Monomial, AtomPolynomial] = {}
     mixed: dict[frozenset[int], AtomPolynomial] = {}
@@ -303,7 +303,7 @@ def _bound_polynomial_move(
 def _bound_record_gain(
     reading: SymbolReading, ranges: Ranges, gain: AtomPolynomial, changed: frozenset[int]
 ) -> float:
-    """Return how large what a record adds can be."""
+    """Return a bound on the size of the terms that a record adds."""
     pure, mixed = _split_by_record(reading, gain, changed)
 
     def size(polynomial: AtomPolynomial) -> float:

@@ -89,7 +89,7 @@ def _bound_entry(view: RecordView, polynomial: AtomPolynomial) -> float:
 def _largest_at(
     view: RecordView, difference: AtomPolynomial, leaf: int, end: AtomPolynomial
 ) -> float:
-    """Return the largest difference where one sum is what another allows."""
+    """Return the largest difference where one sum is at the end that another allows."""
     replaced = view.reading.table.rewrite(difference, lambda a: end if a == leaf else None)
     return view.ranges.find_most(replaced)
 

@@ -186,7 +186,7 @@ def _bound_length_distance(analysis: RefinementKnowledge, node: Node) -> Distanc
 
 
 def _find_squared_operand(analysis: RefinementKnowledge, node: Node) -> int | None:
-    """Return of what a node is the square, entry by entry."""
+    """Return the operand of which a node is the square, entry by entry."""
     if node.operation == "multiply" and node.operands[0] == node.operands[1]:
         return node.operands[0]
     if node.operation != "power":

@@ -1,4 +1,4 @@
-"""Polynomials with rational coefficients in atoms, and the table of what the atoms are.
+"""Polynomials with rational coefficients in atoms, and the table of the atoms' meanings.
 
 An *atom* is a number that is not expanded further: a cell of a record, a public number, a function
 of polynomials, a sum over all records, one number of a sorted column. The table gives atoms that

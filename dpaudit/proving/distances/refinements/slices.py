@@ -1,4 +1,4 @@
-"""The operations that form a value of records, back to what is public."""
+"""The operations that form a value of records, back to public values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of polynomials, and sums over records of what is read uniformly."""
+"""Arrays of polynomials, and sums over records of entries that are read uniformly."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Summation:
 def build_entries(
     shape: tuple[int, ...], function: Callable[[tuple[int, ...]], AtomPolynomial]
 ) -> Entries:
-    """Return the array of what a function says of each place."""
+    """Return the array of a function's values at each place."""
     entries = np.empty(shape, dtype=object)
     for place in np.ndindex(*shape):
         entries[place] = function(place)

@@ -148,7 +148,7 @@ def bound_extreme(knowledge: RuleKnowledge, node: Node) -> Facts:
 
 
 def _norms_of_extreme(knowledge: RuleKnowledge, node: Node) -> dict[int, float] | None:
-    """Return the norms of what is clipped towards 0 by public numbers."""
+    """Return the norms of a value that is clipped towards 0 by public numbers."""
     one, other = broadcast_operand_facts(knowledge, node)
     for mine, theirs in ((one, other), (other, one)):
         is_towards = theirs.low >= 0 if node.operation == "minimum" else theirs.high <= 0

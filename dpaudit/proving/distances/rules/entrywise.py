@@ -1,4 +1,4 @@
-"""Functions of entries: what their slopes, or their ends alone, say of how far they move.
+"""Functions of entries: bounds on how far they move, from their slopes or their ends alone.
 
 **Theorem (mean value).** On a box let f have partial slopes of at most s_i in size (Lipschitz in
 each operand, the others anywhere in the box). Then |f(a) - f(b)| <= sum s_i |a_i - b_i|.

@@ -165,7 +165,7 @@ def bound_sine(knowledge: RuleKnowledge, node: Node) -> Facts:
 
 
 def _cosine_ends(low: Any, high: Any) -> tuple[Any, Any]:
-    """Return the least and largest cosine between ends, with a slack for what they were rounded."""
+    """Return the least and largest cosine between ends, with a slack for their rounding."""
     is_far = ~((np.abs(low) < _FAR) & (np.abs(high) < _FAR))
     # From 0 to 7 is more than a turn, so the ends become -1 and 1.
     low, high = np.where(is_far, 0.0, low), np.where(is_far, 7.0, high)

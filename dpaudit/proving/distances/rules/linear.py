@@ -94,7 +94,7 @@ def _add_norms(knowledge: RuleKnowledge, node: Node) -> dict[int, float] | None:
 
 
 def _point_apart(node: Node, operands: list[Facts]) -> bool:
-    """Return whether entries of one are never of the sign of what is added to them."""
+    """Return whether entries of one never have the sign of the entries added to them."""
     signs = [_find_sign(one) for one in operands]
     if node.operation == "subtract":
         signs[1] = -signs[1]

@@ -65,7 +65,7 @@ _ROOT_OF_TWO = float(np.nextafter(math.sqrt(2.0), 2.0))
 
 
 def multiply_sizes(sizes: Any, others: Any) -> Any:
-    """Return products of matrices of sizes, rounded up: 0 times what is unbounded is 0."""
+    """Return products of matrices of sizes, rounded up: 0 times an unbounded size is 0."""
     # matmul would make NaN of 0 * inf in one term and so of the whole sum; infinite sizes are
     # counted apart.
     finite = np.where(np.isinf(sizes), 0.0, sizes), np.where(np.isinf(others), 0.0, others)
@@ -160,7 +160,7 @@ def _multiply_along(ends: Any, shape: Shape, axis: int, sizes: Any) -> Any:
 def _scatter_rows(
     knowledge: RuleKnowledge, one: Facts, shape: Shape, sizes: Any
 ) -> tuple[Any, Ends]:
-    """Return how far entries move that are weighted sums of rows, and what each record does."""
+    """Return how far entries move that are weighted sums of rows, and each record's part."""
     assert one.rows is not None
     axis, universe = one.rows.axis, knowledge.universe
     columns = np.stack(
