@@ -321,7 +321,7 @@ def _of_what(dataset: Any, neighbour: Any) -> str:
 
 
 def domain_in_call(domain: Any) -> Any:
-    """Return a domain as the call that repeats an audit has it: what is long has a name alone."""
+    """Return a domain as it stands in the call that repeats an audit: a long one by name alone."""
     if isinstance(domain, Domain):
         return (
             domain if domain.make is None and not len(domain.examples) else CodeExpression("domain")
@@ -418,7 +418,7 @@ def own_case(
 
 
 def _of_what_unit(pair: Pair[Any]) -> str:
-    """Return of what unit a claim is, in words, where it is of one."""
+    """Return, in words, the unit of distance of a claim; an empty text for a claim without one."""
     metric = pair.relation
     return f", a unit of distance ({metric.distance})" if isinstance(metric, Metric) else ""
 

@@ -30,7 +30,7 @@ _WORDS: dict[When, str] = {
 
 
 def at_both(run: Callable[[Schedule], Audited], schedule: Schedule) -> Audited:
-    """Return the graver of the two audits, with what the other says.
+    """Return the graver of the two audits, with a note on the other.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def _get_result_gravity(result: Result) -> tuple[int, float]:
 
 
 def _halve_schedule(schedule: Schedule, when: When, before: Audited | None = None) -> Schedule:
-    """Return the schedule of one of the two: with half of what may err, and of the time.
+    """Return the schedule of one of the two: with half of the error probability, and of the time.
 
     The second takes the looks of the first, so that one list of them repeats both.
     """
@@ -88,7 +88,7 @@ def _halve_schedule(schedule: Schedule, when: When, before: Audited | None = Non
 def _merge_call_audits(
     one: Audited, other: Audited | None, when: When, schedule: Schedule
 ) -> Audited:
-    """Return an audit as one of the whole: which call it is of, and what the other one says."""
+    """Return an audit as one of the whole, with notes on its call and on the other audit."""
     result, confidence = one.result, schedule.settings.confidence
     measured = result.measured
     if measured.confidence < 1:

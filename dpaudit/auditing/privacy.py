@@ -51,7 +51,7 @@ def run_privacy(
     plan: AuditPlan,
     trials: int,
 ) -> Audited:
-    """Audit a mechanism on a pair; what ends it early is a result that says so."""
+    """Audit a mechanism on a pair; an audit that ends early returns a result that says so."""
     schedule = Schedule.of(case, settings, executor, trials)
     try:
         with schedule.ending():
@@ -148,7 +148,7 @@ def _audit_layout(
 
 
 def prepare_pair(schedule: Schedule, laid_out: output_parts.LaidOut) -> PreparedPair:
-    """Choose the pair, leave out what is constant, and probe how outputs are drawn."""
+    """Choose the pair, leave out constant parts, and probe how outputs are drawn."""
     settings, began = schedule.settings, monotonic()
     chosen = worst_pair.choose_worst_pair(
         laid_out.case, schedule.executor, settings, schedule.trials
@@ -192,7 +192,7 @@ def measure_pair(prepared: PreparedPair) -> Measurement:
 
 
 def _check_evidence(evidence: MeasurementEvidence, prepared: PreparedPair) -> MeasurementEvidence:
-    """Return evidence with what answers, constant parts, bets and first calls say about it."""
+    """Return evidence with the checks of answers, constant parts, bets and first calls."""
     schedule, drawer = prepared.schedule, prepared.drawer
     case = schedule.case
     against = convert_to_claim_number(case, case.claimed)
@@ -208,7 +208,7 @@ def _check_evidence(evidence: MeasurementEvidence, prepared: PreparedPair) -> Me
 def judge_measurement(
     claim: Statement, prepared: PreparedPair, found: Measurement, plan: AuditPlan
 ) -> Audited:
-    """Judge the claim by what was measured; the result says how to repeat the audit."""
+    """Judge the claim by the measurement; the result says how to repeat the audit."""
     case, evidence = found.case, found.evidence
     again = str(_update_plan(plan, found))
     settings, search = prepared.schedule.settings, prepared.choice.search
@@ -217,7 +217,7 @@ def judge_measurement(
 
 
 def _update_plan(plan: AuditPlan, found: Measurement) -> AuditPlan:
-    """Return a plan with what the audit settled while it ran."""
+    """Return a plan with the settings that the audit fixed while it ran."""
     if found.looks is not None:
         plan = plan.with_looks(found.looks)
     if not is_ours(found.case.mechanism):
@@ -226,7 +226,7 @@ def _update_plan(plan: AuditPlan, found: Measurement) -> AuditPlan:
 
 
 def explain(audited: Audited, prepared: PreparedPair, found: Measurement) -> Audited:
-    """Return a refutation with what leaked and, where outputs allow one, a certificate."""
+    """Return a refutation with its witness and, where outputs allow one, a certificate."""
     result, case = audited.result, found.case
     if not audited.interrupted:
         result = _add_explanation(result, case, prepared.drawer, prepared.schedule)
@@ -238,7 +238,7 @@ def explain(audited: Audited, prepared: PreparedPair, found: Measurement) -> Aud
 
 
 def _settle_settings(prepared: PreparedPair, found: Measurement) -> Settings:
-    """Return the settings that repeat an audit, with what it settled while it ran."""
+    """Return the settings that repeat an audit, with those that it fixed while it ran."""
     settings = prepared.schedule.settings
     if prepared.drawer.chosen_by_pace:
         settings = replace(settings, unit=found.unit)
@@ -252,7 +252,7 @@ def _settle_settings(prepared: PreparedPair, found: Measurement) -> Settings:
 def _add_search_notes(
     evidence: MeasurementEvidence, chosen: worst_pair.CaseChoice, drawer: Drawer
 ) -> MeasurementEvidence:
-    """Return evidence with what a search for pairs drew, and where nobody can repeat it."""
+    """Return evidence with the outputs of a search for pairs, and where nobody can repeat it."""
     if chosen.search is not None:
         ranked = {"ranking pairs, per dataset": chosen.search.transcripts}
         evidence = replace(
@@ -277,7 +277,7 @@ def _make_case_certificate(
 def _add_explanation(
     result: Result, case: PrivacyCase, drawer: Drawer, schedule: Schedule
 ) -> Result:
-    """Return a refutation with what leaked, and on how small a pair where no time is set."""
+    """Return a refutation with its witness, and on how small a pair where no time is set."""
     alpha = 1 - schedule.settings.confidence
     if schedule.has_time_to_explain(drawer):
         with suppress(DrawTimeout):

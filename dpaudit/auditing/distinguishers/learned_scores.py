@@ -88,7 +88,7 @@ def for_mechanism(
 def with_further(
     tried: Sequence[Distinguisher], mechanism: Any, on_p: Array, on_q: Array
 ) -> list[Distinguisher]:
-    """Return those that are tried, and others that what was drawn asks for.
+    """Return the distinguishers that are tried, and others that the drawn outputs ask for.
 
     Those for few values where some values stand out, as few outputs may repeat though most do not,
     or where outputs repeat as a whole; those for combinations where one of them tells far more than

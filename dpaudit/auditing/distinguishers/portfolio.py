@@ -1,4 +1,4 @@
-"""The portfolio: scores of numbers that an audit tries where what was drawn asks for them.
+"""The portfolio: scores of numbers that an audit tries where the drawn outputs ask for them.
 
 Each is looked for on outputs that certify nothing, and so is which of all scores promises most:
 one event is certified, whatever was tried, so that nothing of this has a price in error

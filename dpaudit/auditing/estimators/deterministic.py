@@ -67,7 +67,7 @@ def bound_repeating_event(
 
 
 def _telling_apart(seen: Certifying) -> ScoreEvent:
-    """Return the event that tells two outputs apart: what the dataset's has more of."""
+    """Return the event that tells two outputs apart, in the direction of the dataset's output."""
     on_p, on_q = (float(side[0]) for side in seen.scores)
     sign = 1.0 if on_p >= on_q else -1.0
     return ScoreEvent(

@@ -89,7 +89,7 @@ _Attacks = Callable[[Array, Array], Sequence[Distinguisher]]
 
 @dataclass(frozen=True)
 class Promising:
-    """The most promising event of several scores: of which, rounded how, and of what scores.
+    """The most promising event of several scores: its score, its rounding, and all the scores.
 
     ``promised`` is what each of them promised.
     """
@@ -135,7 +135,7 @@ def choose_promising_event(
 
 @dataclass(frozen=True)
 class EventChoice:
-    """An event and the score it is about, with what choosing it took.
+    """An event and the score it is about, with the outputs that choosing it took.
 
     ``counts`` are outputs of each dataset, by purpose; epsilon is bounded at ``at_delta``.
     ``doubles`` says what lowest bits add.

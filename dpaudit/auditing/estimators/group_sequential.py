@@ -83,7 +83,7 @@ class Slowly(NamedTuple):
 
 
 def alone_of(trials: int) -> tuple[int, int]:
-    """Return how many processes see again what so many trials refute, in how many calls a side."""
+    """Return how many processes repeat a refutation by so many trials, and their calls a side."""
     return max(16, min(64, trials // 8)), max(16, trials // 4)
 
 
@@ -130,11 +130,11 @@ class LookClock:
         return self.began + self.seconds + _OVER - get_current_ledger().seconds
 
     def probed(self, pace: float, slow: Slowly | None) -> None:
-        """Take note of what a probe saw."""
+        """Note the pace that a probe measured."""
         self.pace, self.slow = max(pace, 1e-9), slow
 
     def plan_looks(self) -> Iterator[Look]:
-        """Yield the looks; what a look took is seen when the next one is asked for."""
+        """Yield the looks; the time of a look is known when the next one is asked for."""
         look = self.first
         before = Look(0, 0.0), 0.0
         for number in range(2, 64):
@@ -221,7 +221,7 @@ class LookClock:
         return self.until - _OVER - self.now()
 
     def _marginal(self, look: Look, took: float, before: Look, earlier: float) -> float:
-        """Return the seconds that a further trial takes: much of what a short look does is fixed.
+        """Return the seconds of a further trial: much of the time of a short look is fixed.
 
         By two looks, or by twice what the probe saw; some share of what it took at least.
         """

@@ -19,7 +19,7 @@ from dpaudit.report.schema import Result
 
 
 def at_distances(case: PrivacyCase, isolation: Isolation | None = None) -> PrivacyCase:
-    """Return a case with what is claimed of each of its pairs, of a claim a unit of distance.
+    """Return a case with a claim a unit of distance scaled to the distance of each of its pairs.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def at_distances(case: PrivacyCase, isolation: Isolation | None = None) -> Priva
 
 
 def _scale_case_claim(case: PrivacyCase, apart: float) -> PrivacyCase:
-    """Return a case of one pair with what is claimed at its distance."""
+    """Return a case of one pair with the claim scaled to its distance."""
     claimed = claims.resolve_guarantee(None, 0.0, at_distance(case.claimed, apart))
     metric = case.pair.relation
     assert isinstance(metric, Metric)
@@ -79,14 +79,14 @@ def in_document(case: PrivacyCase) -> InDocument | None:
 
 
 def of_pair(case: PrivacyCase) -> str:
-    """Return one line on what differs in a pair, or on how far its two datasets are apart."""
+    """Return one line on the difference of a pair, or on the distance between its two datasets."""
     if (a_unit := case.a_unit) is None:
         return compare(case.pair)
     return f"two datasets that are {format_significant(a_unit.apart)} apart ({a_unit.distance})"
 
 
 def format_pair_distance(result: Result) -> str | None:
-    """Return how far two datasets are apart, and so what is claimed of them, in one sentence."""
+    """Return the distance between two datasets, and so the claim about them, in one sentence."""
     if (a_unit := result.a_unit) is None:
         return None
     return (

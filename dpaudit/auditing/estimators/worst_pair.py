@@ -39,7 +39,7 @@ _LEAST = 20  # outputs of each dataset that a candidate is ranked on
 
 @dataclass(frozen=True)
 class CaseChoice:
-    """The case to audit, what is left of the trials, and how it was chosen."""
+    """The case to audit, the trials that are left, and how it was chosen."""
 
     case: PrivacyCase
     trials: int
@@ -92,7 +92,7 @@ def refuse_pair_ranking(asked: int) -> NoReturn:
 
 
 def format_pair_search(search: PairSearch) -> str:
-    """Return which pair won and at what cost, in one sentence for the report.
+    """Return one sentence for the report on the pair that won and on the cost of the search.
 
     Examples
     --------

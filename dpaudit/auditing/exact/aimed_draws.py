@@ -58,14 +58,14 @@ def _first_aim(drawer: Drawer, side: Side, log_delta: float) -> TailDraws | None
 
 
 def mild_draws(drawer: Drawer, side: Side) -> TailDraws | None:
-    """Return draws that wrong weights show in, as much of what is drawn pays: beyond 0."""
+    """Return draws that wrong weights show in, as many of them pay: beyond 0."""
     return drawer.aimed(side, 0.0)
 
 
 def mild_check(
     drawer: Drawer, side: Side, draws: TailDraws, drawn: TiltedLosses, trials: int
 ) -> CheckOutcome:
-    """Return the check that aimed draws pay on average what so many untilted outputs do."""
+    """Return the check that aimed draws pay on average as much as so many untilted outputs."""
     losses = drawer.losses(side, trials, "checking the payoffs")
     losses = losses if side is Side.DATASET else -losses
     paid = np.exp(drawn.log_payoffs(draws.epsilon))

@@ -135,7 +135,7 @@ def _get_draw_method(losses: TiltedLosses) -> float | TailDraws:
 def _choose_mild_draws(
     drawer: Drawer, side: Side, drawn: float | TailDraws, losses: Array
 ) -> float | TailDraws:
-    """Return how to draw milder: what is drawn strongly hides wrong weights in rare trials."""
+    """Return a milder tilt, or milder draws: strong ones hide wrong weights in rare trials."""
     if isinstance(drawn, TailDraws):
         return mild_draws(drawer, side) or drawn
     return _mild_tilt(drawn, losses)
@@ -220,7 +220,7 @@ def _compute_refined_tilt(pilot: TiltedLosses, log_delta: float) -> float:
 def _choose_band_epsilons(
     case: PrivacyCase, directions: list[LossDirection], log_delta: float
 ) -> tuple[float, ...]:
-    """Return where delta is bounded: fixed by the claim and the pilot, not by what certifies."""
+    """Return the epsilons at which delta is bounded, fixed by the claim and the pilot alone."""
     candidates = [d.pilot.estimate(log_delta) for d in directions]
     candidates.append(case.claimed.epsilon(case.at_delta))
     if case.proved is not None:

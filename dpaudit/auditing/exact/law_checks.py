@@ -1,4 +1,4 @@
-"""Checks of the law on the audited pair: what every exact-loss audit starts with."""
+"""Checks of the law on the audited pair, with which every exact-loss audit starts."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class FeatureEvent:
 
 @dataclass(frozen=True)
 class Words:
-    """Says an event in words, and whether it says the complement: of what is usual on both sides.
+    """Puts events into words: of one that is usual on both sides, its complement.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def _format_code_value(code: float, known: tuple[str, str] | None) -> str:
 
 
 def _compute_code_plainness(codes: Array) -> int:
-    """Return how plainly codes are said: something there before what is usual or absent."""
+    """Return how plainly codes are said: a value that is there before a usual or absent one."""
     return int(np.isin(codes, (0.0, ABSENT.code)).any())
 
 
@@ -258,7 +258,7 @@ def plainness_of(column: LayoutColumn, score: object) -> tuple[int, bool]:
 
 
 def first_said(path: str) -> int:
-    """Return the place of a path among others that tell as much: what says most is first."""
+    """Return the rank of a path among others that tell as much: the most telling is first."""
     last = path.rpartition(".")[2]
     return {
         "raised": 0,

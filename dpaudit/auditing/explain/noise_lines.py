@@ -72,7 +72,7 @@ def _lines_of(
 
 
 def _in_document(file: str, line: int, function: str, text: str, moved: bool) -> CodeLine:
-    """Return a line as a report has it; what a worker says is taken for text."""
+    """Return a line as a report has it; the words of a worker are taken for text."""
     words = [one_line(str(one)[:_LONGEST]) for one in (file, function, text)]
     # `is True`, because what crosses the border of a process may be any object.
     fault = faults.SCALE_FROM_DATA if moved is True else None

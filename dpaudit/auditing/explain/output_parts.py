@@ -1,4 +1,4 @@
-"""Outputs of any kind in an audit: what stands where, and what was looked at, in words."""
+"""Outputs of any kind in an audit: their parts, and those that it looked at, in words."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _NOTHING = CheckOutcome(
 
 @dataclass(frozen=True)
 class LaidOut:
-    """A case whose mechanism has a layout, and what its first outputs showed, if any were drawn.
+    """A case whose mechanism has a layout, and the facts that its first outputs showed, if any.
 
     ``count`` outputs of each dataset made the layout. ``changes`` says whether calls change the
     instance that is called.
@@ -74,7 +74,7 @@ def resolve_case_layout(
     *,
     by_looks: bool = False,
 ) -> LaidOut:
-    """Return the case with a layout of what its mechanism returns, if that is other people's code.
+    """Return the case with a layout of its mechanism's outputs, if that is other people's code.
 
     The observations that it is made of certify nothing.
 
@@ -302,7 +302,7 @@ def _notes_of_numbers(layout: Parted) -> tuple[str, ...]:
 
 
 def _notes_of_texts(layout: Parted) -> tuple[str, ...]:
-    """Return how texts that never come twice were read: what else is in them is not looked at."""
+    """Return notes on texts that never come twice: which features of them the audit read."""
     if not layout.opened:
         return ()
     texts = (one for one in layout.columns if one.discrete and one.path in layout.opened)

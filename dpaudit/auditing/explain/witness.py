@@ -59,7 +59,7 @@ _LARGE = 1e70  # up to where the variance of numbers is one
 
 @dataclass(frozen=True)
 class _WitnessCount:
-    """An event with its counts on fresh outputs, what they certify, and whether that refutes."""
+    """An event with its counts on fresh outputs, their bound, and whether that refutes."""
 
     tried: FeatureEvent
     hits: tuple[int, int]
@@ -278,7 +278,7 @@ def _make_witness(
 
 
 def _bound_certifiable_number(case: PrivacyCase, trials: int, alpha: float) -> float | None:
-    """Return the most that events certify in the claim's number; None of what bets certify."""
+    """Return the most that events certify in the claim's number; None where bets certify."""
     if case.currency is not None and case.currency.orders:
         return None
     most = joint_lower_bound(trials, 0, trials, trials, delta=case.at_delta, alpha=alpha)
@@ -293,7 +293,7 @@ def _format_claim_number(case: PrivacyCase, value: float) -> str:
 
 
 def add_witness(result: Result, case: PrivacyCase, drawer: Drawer, alpha: float) -> Result:
-    """Return a refutation with what leaked, where a few outputs show it."""
+    """Return a refutation with a witness, where a few outputs show one."""
     with contract_checks.make_separate_drawer(case, drawer) as other:
         runs = min(result.trials // _SHARE, _estimate_witness_runs(result, case, alpha))
         found = of(case, other, alpha, runs=runs, trials=result.trials)

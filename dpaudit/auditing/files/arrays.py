@@ -65,7 +65,7 @@ def read_arrays(path: Path, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _read_bounded_array(path: Path, name: str, file: Any, held: int) -> Any:
-    """Return an array of so many bytes, by what the file's system or index says."""
+    """Return an array of so many bytes, by the size that the file system or the index states."""
     if held > MOST:
         size = f"{held / 2**20:,.0f} MiB"
         raise DataError(f"{path}: {name} takes {size}, at most {MOST / 2**20:,.0f} MiB are read")

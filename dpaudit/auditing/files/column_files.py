@@ -30,7 +30,7 @@ _EXPECTED = f"a file of outputs, one a line: {KINDS}"
 
 @dataclass(frozen=True, eq=False)
 class ColumnFile:
-    """The columns of a file, and what was guessed of it.
+    """The columns of a file, and the guesses about it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Cells of a text file that somebody else wrote: what parts them, whether a header stands first.
+"""Cells of a text file that somebody else wrote: the separator, and whether a header is first.
 
 Commas, semicolons, tabs, bars and blanks part cells; a comma may be a decimal comma. What is
 guessed is said; what may be either of two is an error, as a guess would change numbers.
@@ -38,7 +38,7 @@ _MOST = 10**7  # rows
 
 @dataclass(frozen=True, eq=False)
 class CsvColumn:
-    """A column of a file: its name, None where there is no header, and what stands in it."""
+    """A column of a file: its name, None where there is no header, and its cells."""
 
     name: str | None
     values: Numbers | Texts
@@ -64,7 +64,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Rows:
-    """All lines with cells, what parts them, and what was guessed."""
+    """All lines with cells, their separator, and the guesses about them."""
 
     path: Path
     rows: list[_Row]
@@ -73,7 +73,7 @@ class _Rows:
 
 
 def columns_of_text(path: Path, text: str) -> tuple[tuple[CsvColumn, ...], tuple[str, ...]]:
-    r"""Return the columns of a text, and what was guessed, in words.
+    r"""Return the columns of a text, and the guesses about it, in words.
 
     Raises
     ------

@@ -150,7 +150,7 @@ def _has_decimal_commas(column: Any) -> bool:
 
 
 def _format_numpy_error_place(error: Exception) -> str:
-    """Return the place that numpy names; what else it says may be what stands there."""
+    """Return the place that numpy names; the rest of its message may repeat the text there."""
     if are_shown():
         return f": {shorten_repr(VerbatimText(error))}"
     place = _PLACE.search(str(error))

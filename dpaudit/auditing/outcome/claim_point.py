@@ -1,4 +1,4 @@
-"""The point of a claim that names none, and what is certified there in the claim's own number.
+"""The point of a claim that names none, and the bound there in the claim's own number.
 
 A curve is claimed at every delta. Which one is audited is decided on the outputs that set
 thresholds and certify nothing, so that the one exact test spends the whole error probability.
@@ -25,7 +25,7 @@ _SOME = 6  # deltas that the scores are compared at, before all are tried with t
 def choose_claim_delta(
     on_p: Array, on_q: Array, currency: Currency, sure: tuple[int, float] = (0, 1.0)
 ) -> float:
-    """Return the delta at which scores promise most of what is claimed.
+    """Return the delta at which scores promise most of the claim.
 
     At a delta next to the total variation distance a bound on epsilon is much or nothing: what is
     promised has to hold where the scores say too much by three standard errors, and fresh ones too

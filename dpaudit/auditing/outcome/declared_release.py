@@ -1,4 +1,4 @@
-"""The release that somebody declares beside a claim: what is proved of it, and of nothing else.
+"""The release that somebody declares beside a claim: the proof is of it, and of nothing else.
 
 A declared release is taken as it is said. Whether the code is that release no proof can see; a
 measured lower end above what is proved of the release says that it is not.

@@ -54,7 +54,7 @@ def split_error_probability(audits: Sequence[Spender]) -> list[Settings]:
 def whole_report(
     results: Sequence[Result], environment: Environment, missing: Sequence[str] = ()
 ) -> Report:
-    """Return the report of the results, with what they spend together and what is ``missing``.
+    """Return the report of the results, with their joint budget and the ``missing`` results.
 
     Its budget has an entry for every result that spends any, and sums to 1 less its confidence.
     """

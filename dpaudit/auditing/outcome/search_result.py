@@ -73,7 +73,7 @@ def search_result(
 
 
 def _of_search(case: SearchCase, attained: Attained, bound: float, lower: float) -> Verdict:
-    """Return the verdict on a bound: what is proved has to be within that of every instance."""
+    """Return the verdict on a bound: the proved number has to be within that of every instance."""
     if attained.refutes:
         return "refuted"
     proved = None if case.proved is None else case.proved[0]

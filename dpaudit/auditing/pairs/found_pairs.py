@@ -47,7 +47,7 @@ _LEAST = 30  # calls in any case
 
 
 class FoundPairs(NamedTuple):
-    """Pairs, one of each kind, what is to be said of them, and how many calls a search might make.
+    """Pairs, one of each kind, the remarks on them, and how many calls a search might make.
 
     ``by_pace`` says whether the pace of the machine decided that.
     """

@@ -113,7 +113,7 @@ def _get_mechanism_code(mechanism: object) -> CodeReference | None:
 
 
 def _as_table(reading: ObservationSettings) -> dict[str, Any] | None:
-    """Return how the mechanism was called as plain data; None if what is looked at is code."""
+    """Return how the mechanism was called as plain data; None if code says how to observe it."""
     read = [reading.read] if isinstance(reading.read, str) else reading.read
     is_code = reading.fresh is not None and not isinstance(reading.fresh, str)
     if is_code or (read is not None and not isinstance(read, list | tuple)):

@@ -136,7 +136,7 @@ def replay_command(target: str, given: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class CallPlan(AuditPlan):
-    """A call from Python: what stands before the settings, and after them."""
+    """A call from Python: the arguments before the settings, and those after them."""
 
     before: str = "dpaudit.audit("
     after: str = ")"

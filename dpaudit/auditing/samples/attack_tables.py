@@ -119,7 +119,7 @@ def check_claim(asked: TableClaim) -> None:
 
 
 def certify_table(table: Sequence[AttackRow], asked: TableClaim, data: str) -> Result:
-    """Return the result: what is certified, the estimates beside it, and the verdict."""
+    """Return the result: the certified bound, the estimates beside it, and the verdict."""
     bounds = bound_rows(table, delta=asked.delta, alpha=asked.alpha)
     best = max(bounds, key=lambda one: one.epsilon)
     claimed = math.inf if asked.epsilon is None else asked.epsilon

@@ -174,7 +174,7 @@ def certify_canaries(
     rerun: str,
     progress: Progress | None = None,
 ) -> Result:
-    """Return the result: what is certified, the estimates beside it, and the verdict."""
+    """Return the result: the certified bound, the estimates beside it, and the verdict."""
     contract = inclusion.check_inclusion(table.scores, table.included, table.groups, asked.design)
     # What coins can contradict is tested before anything is certified of them.
     game = game_of(table, asked)

@@ -1,4 +1,4 @@
-"""Canaries as they were given, and what is fixed before their scores are read."""
+"""Canaries as they were given, and the choices that are fixed before their scores are read."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CanaryRequest:
 
     @property
     def in_mu(self) -> bool:
-        """Whether the claim, and so what is measured, is Gaussian."""
+        """Whether the claim, and so the measured number, is Gaussian."""
         return isinstance(self.claim, GaussianDP)
 
     @property

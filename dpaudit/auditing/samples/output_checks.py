@@ -1,4 +1,4 @@
-"""Checks of outputs in files: what can be seen against independent draws of one law a dataset.
+"""Checks of outputs in files: signs that they are not independent draws of one law a dataset.
 
 Nobody who drew is asked, so that the order of the rows and their values have to say it. A failure
 withholds the verdict: a clock, a counter, noise that was kept, or rows that stand there twice, tell
@@ -110,7 +110,7 @@ def _make_p_value_check(
 
 
 def _make_certain_check(name: str, why: str, failed: bool, evidence: str) -> CheckOutcome:
-    """Return a check that does not go by chance: what fails it cannot be independent draws."""
+    """Return a check that does not go by chance: independent draws cannot fail it."""
     return _make_p_value_check(
         name, f"{_format_outputs_of(name)}: {why}", float(not failed), evidence, 0.5
     )

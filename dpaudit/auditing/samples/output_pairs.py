@@ -1,4 +1,4 @@
-"""Outputs of two datasets in files: which file or rows are of which, and what counts of a row.
+"""Outputs of two datasets in files: the dataset of each file or row, and the columns that count.
 
 Columns that say nothing of an output and would tell the files apart by themselves are left out and
 named: running numbers, names of runs, labels of the file. Texts become a number for each kind.
@@ -164,7 +164,7 @@ def _require_enough(file: ColumnFile) -> None:
 
 
 def _sides_of(file: ColumnFile) -> tuple[ColumnFile, ColumnFile, tuple[str, ...]]:
-    """Return the outputs of either dataset of one file, and what says which."""
+    """Return the outputs of either dataset of one file, and the words that say which is which."""
     if len(file.parts) == 2 and _sort_side_words([name for name, _ in file.parts]) is not None:
         first, second = _sort_side_words([name for name, _ in file.parts]) or ("", "")
         parts = dict(file.parts)

@@ -99,7 +99,7 @@ class StreamWatch:
         return max(map(len, self._waiting.values()))
 
     def take(self, lines: Iterable[tuple[int, str]]) -> bool:
-        """Read numbered lines and bet on what they complete; return whether the claim fell.
+        """Read numbered lines and bet on the outputs they complete; return whether the claim fell.
 
         Raises
         ------
@@ -187,7 +187,7 @@ class _Lines(ABC):
 
     @abstractmethod
     def begin(self, first: Sequence[Sequence[Any]]) -> None:
-        """Learn from some outputs of each side what stands where."""
+        """Learn the layout of outputs from some of each side."""
 
     @abstractmethod
     def rows(self, outputs: Sequence[Any]) -> Array:
@@ -255,7 +255,7 @@ def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_numbered_lines(chunks: Iterable[bytes]) -> Iterator[list[tuple[int, str]]]:
-    r"""Yield the lines that each chunk completes, numbered from 1, and at the end what is left.
+    r"""Yield the lines that each chunk completes, numbered from 1, and at the end the remainder.
 
     Examples
     --------
@@ -312,7 +312,7 @@ def _parse_watched_number(line: int, field: str) -> float:
 
 
 def _is_that_double(field: str, value: float) -> bool:
-    """Return whether a double, rounded to the digits that are written, is what is written.
+    """Return whether a double, rounded to the digits that are written, is the written number.
 
     Examples
     --------

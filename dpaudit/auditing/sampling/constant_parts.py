@@ -67,7 +67,7 @@ class CallOutputs(NamedTuple):
 
 @dataclass(frozen=True)
 class Sameness:
-    """The check of what never varies, and what to say where it passed.
+    """The check of parts that never vary, and the remark to make where it passed.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def _without_drifts(case: PrivacyCase, setup: _DrawSetup) -> PrivacyCase:
 
 
 def _without_marks(case: PrivacyCase, setup: _DrawSetup) -> PrivacyCase:
-    """Return a case without what tells processes apart, and no datasets."""
+    """Return a case without the parts that tell processes apart, and no datasets."""
     mechanism = case.mechanism
     if not isinstance(mechanism, Isolated) or mechanism.layout is None or mechanism.one_a_process:
         return case
@@ -304,7 +304,7 @@ def _nearly_one(values: Array) -> bool:
 
 
 def _is_read(found: CallOutputs, counted: ScoreEvent, column: int, *, by_score: bool) -> bool:
-    """Return whether what is counted changes where a column has the values of the other side."""
+    """Return whether an event changes where a column has the values of the other side."""
     for side, other in (found.rows, found.rows[::-1]):
         changed = side.copy()
         # The part gets the values of the other side: what is counted must not change if it is not

@@ -123,7 +123,7 @@ def _choose_unit(
 
 
 def find_pace(drawer: Drawer) -> float:
-    """Return the seconds that an output takes, less what a call does, at least a little."""
+    """Return the seconds that an output takes, less those of a call, at least a little."""
     if drawer.unit == 1 and drawer.chosen_by_pace:
         return max(1e-8, drawer.seconds_per_output)
     probe = Probe.of(drawer.mechanism, drawer.pair, drawer.seed)

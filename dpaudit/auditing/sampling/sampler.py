@@ -107,7 +107,7 @@ class Drawer:
 
     @property
     def repeats(self) -> bool:
-        """Whether a call returns what the call before did, whatever generator it is given."""
+        """Whether a call returns the output of the call before, whatever generator it is given."""
         return self.seen.repeats
 
     @property

@@ -1,4 +1,4 @@
-"""An audit whose budget is a time: what is drawn first, which looks fit, and when it has to end.
+"""An audit whose budget is a time: its first outputs, the looks that fit, and its end.
 
 The moment of the end is fixed before the first output is drawn, so that all that is drawn counts.
 What is under way then is given up: a look that is cut off certifies nothing, and the looks before
@@ -173,7 +173,7 @@ class Schedule:
         return evidence.lower - convert_to_claim_number(at, case.claimed)
 
     def has_time_to_explain(self, drawer: Drawer) -> bool:
-        """Return whether there is time to look for what leaked."""
+        """Return whether there is time to look for a witness."""
         if self.clock is None:
             return True
         left = self.clock.until - monotonic()
@@ -181,7 +181,7 @@ class Schedule:
 
 
 def require_shares_alike(drawer: Drawer, settings: Settings) -> None:
-    """Refuse shares of what is not cut beforehand, or is cut by this machine's pace."""
+    """Refuse shares of outputs that are not cut beforehand, or are cut by this machine's pace."""
     if drawer.executor.shard is None:
         return
     given = VerbatimText("{}/{}".format(*drawer.executor.shard))
@@ -195,7 +195,7 @@ def require_shares_alike(drawer: Drawer, settings: Settings) -> None:
 
 
 def require_what_decides(executor: Executor) -> None:
-    """Refuse a share of code whose outputs no seed decides, unless share 0 has what decides.
+    """Refuse a share of code whose outputs no seed decides, unless share 0 was drawn before.
 
     Layouts, thresholds and scores would be others in every share, and what certifies by them could
     not be put together.
@@ -214,7 +214,7 @@ def require_what_decides(executor: Executor) -> None:
 
 @contextmanager
 def noting_what_decides(ledger: RunLedger) -> Iterator[None]:
-    """Keep that share 0 has drawn what decides, once it has."""
+    """Record that share 0 was drawn, once it was."""
     try:
         yield
     except ShareDrawn as drawn:
@@ -227,7 +227,7 @@ _DECIDES = "share 0 has drawn what decides"
 
 
 def tell_plan(schedule: Schedule, drawer: Drawer, began: float) -> None:
-    """Tell somebody who watches what a run of some seconds can find, and how long it takes."""
+    """Tell somebody who watches how much a run of some seconds can find, and how long it takes."""
     tell, case = getattr(drawer.executor.progress, "tell", None), schedule.case
     settings, trials = schedule.settings, schedule.trials
     if tell is None or settings.until_refuted or case.currency is not None:

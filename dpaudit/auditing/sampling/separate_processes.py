@@ -116,7 +116,7 @@ def is_claim_refuted(counted: ScoreEvent, tally: Tally, against: Against) -> boo
 def check_lone_outputs(
     drawer: Drawer, counted: ScoreEvent, tally: Tally, against: Against, wanted: ProcessGrid
 ) -> SeparateOutputs:
-    """Return whether outputs that are drawn alone say of an event what others said.
+    """Return whether outputs that are drawn alone agree with the others about an event.
 
     Where so many as could be drawn are enough to refute the claim at the rates that were seen, they
     have to; else the rates have to agree.

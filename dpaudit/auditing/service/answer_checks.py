@@ -40,14 +40,14 @@ _NAME = "answers do not come back"
 
 @dataclass(frozen=True)
 class Asking:
-    """A service that is audited, and what had been seen of it before what certifies was drawn."""
+    """An audited service, and the observations of it before certifying outputs were drawn."""
 
     service: Service
     before: ServiceUsage
 
     @classmethod
     def of(cls, service: object) -> Asking | None:
-        """Return that of what is called; None where it is no service."""
+        """Return a called service with its observations; None for anything that is no service."""
         return cls(service, service.seen) if isinstance(service, Service) else None
 
 
@@ -275,7 +275,7 @@ def _with_nonces(drawer: Drawer, service: Service) -> list[CheckOutcome]:
 
 
 def _of_state(check: CheckOutcome, service: Service, growing: Sequence[str]) -> CheckOutcome:
-    """Return a check that failed with what is wrong in words for a service."""
+    """Return a failed check in words that fit a service."""
     if growing:
         names = ", ".join(growing[:3])
         statement = (
@@ -293,7 +293,7 @@ def _of_state(check: CheckOutcome, service: Service, growing: Sequence[str]) -> 
 
 
 def _format_service_remarks(service: Service) -> list[str]:
-    """Return which service answered, when, and what it says of its version, as far as was seen."""
+    """Return remarks on the service that answered, the times, and the version that it names."""
     seen = service.seen
     if not seen.answers:
         return []

@@ -154,7 +154,7 @@ def baseline_of(specification: Specification, path: Path) -> Path | None:
 
 
 def settings_of(specification: ClaimAudit | MechanismAudit, overrides: dict[str, Any]) -> Settings:
-    """Return the settings of a specification; what is in ``overrides`` comes first."""
+    """Return the settings of a specification; those in ``overrides`` come first."""
     if isinstance(specification, MechanismAudit):
         for name in names_of(AuditSettings, door=Door.CLAIM):
             if name in overrides and name not in names_of(door=Door.FILE):
@@ -217,7 +217,7 @@ def prepare_mechanism_audit(
 def _build_specified_mechanism(
     specification: MechanismAudit, folder: Path, isolation: Isolation
 ) -> Placed:
-    """Return the mechanism where it runs: what is imported there, or what is no code of Python."""
+    """Return the mechanism where it runs: imported there, or started outside Python."""
     reading, outside = specification.reading, specification.outside(folder)
     if outside is not None:
         return isolate_mechanism(outside, isolation, reading)
@@ -257,7 +257,7 @@ def _is_one_pair(specification: MechanismAudit) -> bool:
 def _load_specified_pairs(
     specification: MechanismAudit, path: Path, isolation: Isolation
 ) -> tuple[list[Pair[Any]] | list[Candidate], FoundPair]:
-    """Return the one pair, or all candidates, and the first with what was read of its relation."""
+    """Return the one pair, or all candidates, and the first with its relation as it was read."""
     given = specification.pairs
     if given is None:
         one = _load_specified_pair(specification, path, isolation)

@@ -176,7 +176,7 @@ class BaselineEntry:
 
 @dataclass(frozen=True)
 class Consent:
-    """That whoever runs a command accepts what it refutes: why, and until when."""
+    """The consent of whoever runs a command to its refutations: why, and until when."""
 
     reason: str
     until: datetime.date | None = None
@@ -214,7 +214,7 @@ class Baseline:
         self._met: list[BaselineSubject] = []
 
     def judge(self, result: Result, audit: str | None = None) -> Result:
-        """Return a result with what the baseline says of it; accept it if that is consented to.
+        """Return a result with the baseline's judgement; accept a refutation that has consent.
 
         The verdict stays. What is accepted is in the file when this returns.
 
@@ -262,7 +262,7 @@ class Baseline:
         return nearest.judge(result, self.today)
 
     def _accept(self, result: Result, subject: BaselineSubject, consent: Consent) -> Acceptance:
-        """Write an entry in the place of what the file says of the audit, and return it."""
+        """Write an entry in the place of the file's entry about the audit, and return it."""
         made = BaselineEntry(
             subject=subject,
             lower=result.lower,

@@ -76,7 +76,7 @@ class _SiblingModules:
     loaded: Mapping[str, ModuleType]
 
     def hidden(self, name: str) -> str | None:
-        """Return, in words, what keeps a module of the folder from being imported, if anything."""
+        """Return, in words, the obstacle to importing a module of the folder, if there is one."""
         own = self._own(name)
         other = None if own is None else self._other(name)
         if own is None or (other is not None and os.path.samefile(own, other)):
@@ -104,7 +104,7 @@ class _SiblingModules:
         return None if found is None or not found.has_location else found.origin
 
     def _other(self, name: str) -> str | None:
-        """Return the file that the name imports; None for what Python has without a file."""
+        """Return the file that the name imports; None for a module that has no file."""
         if name in self.loaded:
             return getattr(self.loaded[name], "__file__", None)
         # importlib.util.find_spec would import the parents of a dotted name, and so run code.
