@@ -7,7 +7,7 @@ import time
 
 
 def main() -> None:
-    """Run the command line; what keeps it from starting has no status of a verdict."""
+    """Run the command line; a failure to start never ends with the status of a verdict."""
     # Taken before anything else is imported: the imports are part of what a user waits for.
     began = time.monotonic()
     try:

@@ -1,1 +1,1 @@
-"""The command line: a file a command, which imports what it needs when it runs."""
+"""The command line: a file a command, which imports its modules when it runs."""

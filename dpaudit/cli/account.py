@@ -87,7 +87,7 @@ def account(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say what can be proved about a sequence of releases: every accountant, side by side."""
+    """Bound the privacy loss of a sequence of releases: every accountant, side by side."""
     changes = pairs("--set", set_) | select_given_options(
         epochs=epochs,
         steps=steps,
@@ -205,7 +205,7 @@ def _render_account_sentences(result: Account) -> Iterator[Text]:
 
 
 def _render_totals(result: Account) -> Iterator[Text]:
-    """Say what all releases have together in the currencies that add up, where they have it."""
+    """Yield the total of all releases in the currencies that add up, where they have one."""
     known = {name: value for name, value in result.total.items() if value is not None}
     if known:
         said = (
@@ -216,7 +216,7 @@ def _render_totals(result: Account) -> Iterator[Text]:
 
 
 def _render_attained_bound(proved: AccountantAnswer) -> Iterator[Text]:
-    """Say how far above what neighbours certainly lose the proved number is, where that is far."""
+    """Yield a line on the gap between the certain loss and the proved number, where it is wide."""
     lower, upper = proved.lower, proved.upper
     if lower is not None and upper is not None and lower < (1 - _CLOSE) * upper < math.inf:
         shown = format_significant(lower, DIGITS, ROUND_FLOOR)

@@ -1,4 +1,4 @@
-"""``dpaudit audit a.csv b.csv``: files of data and no function, and nobody said what they are."""
+"""``dpaudit audit a.csv b.csv``: data files without a function, whose meaning nobody stated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def are_data(targets: Sequence[str]) -> bool:
 
 
 def are_outputs(targets: Sequence[str], epsilon: float | None) -> bool:
-    """Return whether somebody at the terminal says that files hold outputs, and what is claimed.
+    """Ask at the terminal whether files hold outputs and at which claim, and return the answer.
 
     Raises
     ------

@@ -54,7 +54,7 @@ def attack(
     quiet: Quiet = False,
     show_records: ShowRecords = False,
 ) -> None:
-    """Run an attack and say how close it comes to what the attacker wants, next to chance."""
+    """Run an attack and say how close it comes to the attacker's goal, next to chance."""
     from dpaudit.cli.description import AttackCommand
 
     changes = pairs("--set", set_)
@@ -255,7 +255,7 @@ class DistinguisherAttack:
 
     @property
     def attacker(self) -> dict[str, str]:
-        """The threat model: what the attacker sees, knows and wants, in the card's words."""
+        """The threat model, in the card's words: the attacker's view, knowledge and goal."""
         parts = (part.strip().partition(" ") for part in self.card.threat_model.split(";"))
         return {verb: rest for verb, _, rest in parts}
 

@@ -306,7 +306,7 @@ def run(
 
 @dataclass(frozen=True)
 class AuditRequest:
-    """An audit as it is asked for: its name, what prepares it, whether its confidence is its own.
+    """A requested audit: its name, its preparation, and whether it sets its own confidence.
 
     A file may say at what confidence one of its audits has to hold, and which ``baseline`` it has.
     ``where`` finds its place in the source, and ``named`` are the settings that name what it is of.
@@ -328,7 +328,7 @@ def _resolve_target_audits(
     isolation: Isolation,
     own: Mapping[str, Any],
 ) -> list[AuditRequest]:
-    """Return the audits of a target; what is in them is not looked at yet.
+    """Return the audits of a target, without a look at their contents yet.
 
     Where options name what is audited, there is none.
     """
@@ -372,7 +372,7 @@ def _format_replay_command(
 
 
 def _get_named_settings(one: Specification, path: Path) -> dict[str, Any]:
-    """Return the settings that name what is audited, where files are named as from here."""
+    """Return the settings that name the audited code and data, with files named as from here."""
     import dpaudit.auditing.specification.audit_tables as audit_tables
 
     if not isinstance(one, audit_tables.MechanismAudit) or path.resolve().parent != Path.cwd():

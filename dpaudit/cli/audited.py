@@ -135,7 +135,7 @@ def add_current_folder_to_path(mechanism: str | None) -> AbstractContextManager[
 def format_verify_command(
     path: Path, certificates: Sequence[Certificate], named: Sequence[Mapping[str, Any]]
 ) -> str:
-    """Return the command that checks certificates again, with what was audited by its names.
+    """Return the command that checks certificates again, with the names of audited code and data.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ _Named = tuple["Certificate", Mapping[str, Any]]
 
 
 def _format_mechanism_options(own: Sequence[_Named]) -> list[str]:
-    """Return the options that name what certificates are about, and the datasets if they must."""
+    """Return the options that name the mechanisms of certificates, and the datasets if needed."""
     from dpaudit.auditing.repeat.plan import option_words
 
     if not own:

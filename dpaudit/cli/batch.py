@@ -1,4 +1,4 @@
-"""The audits of one command: what ended, what failed, and the report that grows with them."""
+"""The audits of one command: those that ended, those that failed, and the report that grows."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Batch:
             self._failed[place] = str(self.failures[-1])
 
     def run(self, ready: Mapping[int, Prepared | PreparedOutputs]) -> int:
-        """Run the audits, show what was found, and return the exit status.
+        """Run the audits, show the results, and return the exit status.
 
         Raises
         ------
@@ -150,7 +150,7 @@ class Batch:
             raise KeyboardInterrupt
 
     def _compared(self, place: int, found: Audited) -> Audited:
-        """Return an audit with what its baseline says of it."""
+        """Return an audit with the judgement of its baseline."""
         baseline = self.baselines[place] if self.baselines else None
         if baseline is None:
             return found
@@ -234,13 +234,13 @@ class Batch:
         return self._failed.get(place)
 
     def _replays(self) -> list[str]:
-        """Return the commands that replay what was refuted."""
+        """Return the commands that replay refuted audits."""
         both = ((self.replays[place], one) for place, one in self.ended.items() if self.replays)
         commands = (replay(one.result) for replay, one in both)
         return [one for one in commands if one is not None]
 
     def _certificates(self) -> tuple[list[Certificate], list[Mapping[str, Any]]]:
-        """Return the certificates, and what each is about by its names."""
+        """Return the certificates, and for each the settings that name its code and data."""
         places = [n for n in sorted(self.ended) if self.ended[n].certificate is not None]
         kept = [one for n in places if (one := self.ended[n].certificate) is not None]
         return kept, [self.named[n] if self.named else {} for n in places]

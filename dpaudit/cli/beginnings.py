@@ -12,7 +12,7 @@ NEIGHBOUR = "neighbour.csv"
 
 @dataclass(frozen=True)
 class Beginning:
-    """A thing that somebody has, and what to type.
+    """A thing that somebody has, and the command to type for it.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Beginning:
     replace: Mapping[str, str] = field(default_factory=dict)
 
     def lines(self, found: Mapping[str, str] | None = None) -> list[str]:
-        """Return the command lines, with what was found in the place of samples.
+        """Return the command lines, with found names in the place of samples.
 
         Examples
         --------

@@ -296,7 +296,7 @@ def fit_table_to_width(table: Table, width: int) -> Iterator[RenderableType]:
 
 
 def _entry(cells: dict[str, Any]) -> Iterator[RenderableType]:
-    """Yield a row as an entry: its name and verdict, what it is about, and what else is known."""
+    """Yield a row as an entry: its name and verdict, its subject, and all else that is known."""
     verdict = cells.pop("verdict", None)
     head = [Text(str(cells.pop("name")), style="bold"), *([verdict] if verdict else [])]
     yield Text(": ").join(Text.assemble(one) for one in head)

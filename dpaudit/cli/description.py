@@ -73,7 +73,7 @@ class _Described(BaseModel):
         return ()
 
     def document(self) -> dict[str, Any]:
-        """Return it as a store keeps it: what was given."""
+        """Return it as a store keeps it: the settings that somebody gave."""
         return self.model_dump(exclude_none=True)
 
 
@@ -87,12 +87,12 @@ class AuditCommand(_Described):
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> AuditCommand:
-        """Return the description of what a command line gave, values by the names of settings."""
+        """Return the description of a command line's arguments, values by names of settings."""
         return _AUDIT.model_validate(given)
 
     @property
     def code(self) -> Sequence[str]:
-        """Files of audits, mechanisms by their names, and what makes a part of them anew.
+        """Files of audits, mechanisms by their names, and the code that makes parts of them anew.
 
         So are programs, and services: nobody else decides whom this machine asks.
         """

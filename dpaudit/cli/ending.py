@@ -47,7 +47,7 @@ class _Asked:
 
 
 class Interrupted(KeyboardInterrupt):
-    """An interrupt after which something is left to say: what ended and what is missing."""
+    """An interrupt with a message still to show: which audits ended and which are missing."""
 
 
 class Raised(Exception):
@@ -201,7 +201,7 @@ def collect_failures(failures: list[DpauditError], name: str | None = None) -> I
 
 
 def add_error_name(error: DpauditError, name: str) -> DpauditError:
-    """Return an error that says to what it happened."""
+    """Return an error whose message begins with a name."""
     from dpaudit.errors import DpauditError
 
     longer = DpauditError(f"{name}: {_format_error(error)}")
@@ -248,7 +248,7 @@ _HELP = frozenset({"--help", "-h", "--version", "--list"})
 
 @contextlib.contextmanager
 def set_listing_mode(words: Sequence[str]) -> Iterator[None]:
-    """Say nothing of a reader who has seen enough, if a command only lists what there is."""
+    """Set, for the block, whether the command only lists, so that its reader may stop early."""
     before = _Asked.only_lists
     _Asked.only_lists = not words or words[0] in _LISTING or not _HELP.isdisjoint(words)
     try:
@@ -279,7 +279,7 @@ def report_run_end(error: BaseException) -> int:
 
 @contextlib.contextmanager
 def convert_termination_to_interrupt() -> Iterator[None]:
-    """Let a request to terminate end the block as an interrupt does: what had ended is kept.
+    """Let a request to terminate end the block as an interrupt does: finished audits are kept.
 
     A process that ignores the signal goes on ignoring it.
     """

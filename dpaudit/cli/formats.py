@@ -1,4 +1,4 @@
-"""The option ``--format``: what other tools read, on standard output or in files."""
+"""The option ``--format``: forms for other tools, on standard output or in files."""
 
 from __future__ import annotations
 

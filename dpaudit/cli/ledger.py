@@ -1,4 +1,4 @@
-"""``dpaudit ledger``: every statement of papers, what became of it, and what is wrong."""
+"""``dpaudit ledger``: every statement of papers, its verdict, and the cause of a refutation."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def ledger(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show every statement of papers with its verdict, and what is wrong with the refuted ones."""
+    """Show every statement of papers with its verdict, and the cause of each refutation."""
     from dpaudit.ledger.installed import make_installed_ledger
     from dpaudit.report.ledger_schema import ledger_document
 
@@ -155,7 +155,7 @@ def _render_ledger_tables(judged: Sequence[JudgedRow]) -> Iterator[Table]:
 
 
 def claim_table(claims: Iterable[Claim], ledger: Ledger) -> Table:
-    """Return the installed claims as a table, with what became of each in its paper's ledger."""
+    """Return the installed claims as a table, with the verdict of each in its paper's ledger."""
     table = make_titled_table("Claims", "name", "what it is about", "kind", "standing", "verdict")
     for card in claims:
         judged = ledger.judge(card.name) if card.name in ledger else None
@@ -171,7 +171,7 @@ def claim_table(claims: Iterable[Claim], ledger: Ledger) -> Table:
 
 
 def paper_table(papers: Iterable[Paper], ledger: Ledger) -> Table:
-    """Return the installed papers as a table, and under it what all of them come to."""
+    """Return the installed papers as a table, and under it the counts over all of them."""
     from dpaudit.ledger.counts import count_rows
 
     table = make_titled_table(
@@ -202,7 +202,7 @@ def row_page(judged: JudgedRow) -> Iterator[Text]:
 
 
 def verdict_lines(judged: JudgedRow) -> Iterator[Text]:
-    """Yield the verdict on a row and all that decided it; of a refuted one also what is said."""
+    """Yield the verdict on a row, its reasons, and the defence and the answer to a refutation."""
     from dpaudit.report.findings import deciding_words
 
     yield Text.assemble("Verdict: ", (judged.verdict_words, STYLES[judged.verdict]))

@@ -196,7 +196,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Show a warning on one line; what others say in theirs may be a record."""
+    """Show a warning on one line; the words of other people's warnings may be a record."""
     from dpaudit.errors import warning_line
 
     streams.write_to_stderr(warning_line(message, category, filename, lineno))

@@ -17,7 +17,7 @@ MACHINE = Group.MACHINE.value
 
 
 def parser_of(flag: str, kind: Callable[[str], Any], expected: str) -> Any:
-    """Return a parser whose refusal names the option, the value and what was expected."""
+    """Return a parser whose refusal names the option, the value and the expected form."""
 
     def parse(text: str) -> Any:
         from dpaudit.errors import InvalidArgument

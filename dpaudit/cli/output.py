@@ -40,7 +40,7 @@ def resolve_worker_count(asked: int | None) -> int:
 
 
 def compute_exit_status(results: Sequence[Result]) -> int:
-    """Return the exit status of verdicts (`dpaudit.verdicts`); what is accepted has no part in it.
+    """Return the exit status of verdicts (`dpaudit.verdicts`); accepted results do not count.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def compute_exit_status(results: Sequence[Result]) -> int:
 
 
 def make_withheld_errors(results: Sequence[Result]) -> list[DpauditError]:
-    """Return an error for each result whose verdict is none, or less than what is required.
+    """Return an error for each withheld result, and for each that misses a required proof.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def print_lines(lines: list[str], output: OutputOptions) -> None:
 
 
 def format_ended_count(ended: int, missing: Sequence[str]) -> str:
-    """Return how many of all that was asked for ended, and what did not.
+    """Return how many of all requested audits ended, and which are missing.
 
     Examples
     --------

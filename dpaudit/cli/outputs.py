@@ -1,4 +1,4 @@
-"""``dpaudit audit --outputs``: files of outputs that somebody drew, and what was read of them."""
+"""``dpaudit audit --outputs``: files of outputs that somebody drew, and how they were read."""
 
 from __future__ import annotations
 

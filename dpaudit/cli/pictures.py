@@ -1,4 +1,4 @@
-"""The option ``--picture``: the figure of what was found, as ``figure`` draws it in Python."""
+"""The option ``--picture``: the figure of a result, as ``figure`` draws it in Python."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _show_all(gallery: Gallery, output: OutputOptions) -> None:
 
 
 class Gallery:
-    """A folder with a report for each claim, and an index that says what is missing.
+    """A folder with a report for each claim, and an index that names the missing ones.
 
     Parameters
     ----------

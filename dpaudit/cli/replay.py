@@ -49,7 +49,7 @@ def replay(
     show_records: ShowRecords = False,
     **given: Any,
 ) -> int:
-    """Run a mechanism on neighbouring datasets with its noise frozen, and say what moved too far.
+    """Run a mechanism on two neighbours with frozen noise, and name all that moved too far.
 
     Every random primitive that is known is intercepted; no line of the code is changed.
 

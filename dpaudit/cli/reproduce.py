@@ -52,7 +52,7 @@ def reproduce(
     quiet: Quiet = False,
     show_records: ShowRecords = False,
 ) -> None:
-    """Draw figures of the papers again and judge what the papers say about them."""
+    """Draw figures of the papers again and judge the papers' statements about them."""
     options = {"data_path": data, "runs": runs, "full": full, "seed": seed}
     run(figures, options, out, as_json=as_json, quiet=quiet)
 

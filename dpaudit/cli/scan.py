@@ -1,4 +1,4 @@
-"""``dpaudit scan``: every mechanism of a package, audited by what its documentation claims."""
+"""``dpaudit scan``: every mechanism of a package, audited against its documented claims."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class Destinations:
         return self.out is not None or self.gallery is not None
 
     def prepare(self, package: str) -> None:
-        """Try every folder and what a person stated, so that a long scan does not end in vain."""
+        """Try every folder and a person's statements, so that a long scan does not end in vain."""
         from dpaudit.files import prepare_directory
         from dpaudit.scan.publication.known import PackageNotes
 
@@ -193,7 +193,7 @@ def run(
     formats: Formats,
     quiet: bool,
 ) -> int:
-    """Scan a package, write and show what was found, and return the exit status.
+    """Scan a package, write and show the results, and return the exit status.
 
     Raises
     ------

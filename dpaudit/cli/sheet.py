@@ -1,4 +1,4 @@
-"""``dpaudit sheet``: one page for who signs, of what reports show and what they do not."""
+"""``dpaudit sheet``: one page for the person who signs, on evidence in reports and its gaps."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def sheet(
     show_records: ShowRecords = False,
     **named: Any,
 ) -> int:
-    """Make one page for the person who signs: what is shown, what is claimed, what nobody checked.
+    """Make one page for the person who signs: the evidence, the claims, and the unchecked rest.
 
     The questions are those of NIST SP 800-226. Certificates are checked again, and the first line
     says what has to be known first.
@@ -85,7 +85,7 @@ def _read_report_subjects(reports: list[str], reader: Any) -> list[SheetSubject]
 
 
 def _compute_named_digest(reader: Reader) -> str | None:
-    """Return the digest of what was named; an empty one where no file of the code is found."""
+    """Return the digest of the named mechanism; an empty one where no file of it is found."""
     from dpaudit.sheet.subjects import sha256_of
 
     named = reader.mechanism

@@ -1,4 +1,4 @@
-"""``dpaudit spend``: a file that keeps what releases of one dataset spend over time."""
+"""``dpaudit spend``: a file that records the spending of releases of one dataset over time."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def new(
     ] = None,
     by: By = None,
 ) -> None:
-    """Make the file of a budget; what is fixed here cannot be changed later.
+    """Make the file of a budget; its settings cannot be changed later.
 
     Such as: dpaudit spend new budget.jsonl --epsilon 3 --delta 1e-6
     """
@@ -241,7 +241,7 @@ def show(
     as_json: Json = False,
     wait: Wait = 60.0,
 ) -> None:
-    """Show what is spent, by every method, what is left, and every release."""
+    """Show the spent budget by every method, the rest of it, and every release."""
     from dpaudit.spending.shown import as_json_text, as_markdown, write_shown
 
     found = _open_budget(file, wait).overview()
@@ -304,7 +304,7 @@ def mend(
     about: About = None,
     wait: Wait = 60.0,
 ) -> None:
-    """State what an unreadable torn line held; the line with this statement stays for ever."""
+    """State the content of an unreadable torn line; the line with this statement stays."""
     from dpaudit.errors import InvalidArgument, VerbatimText
 
     if nothing == (release is not None):

@@ -1,4 +1,4 @@
-"""``dpaudit start``: what do you have? And the one command to type."""
+"""``dpaudit start``: the one command to type for a thing that you have."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def start(
         ),
     ] = None,
 ) -> int:
-    """Show the one command to type for what you have: code, outputs, a table, scores, a record.
+    """Show the one command to type for your code, outputs, table, scores or record.
 
     At a terminal it asks; else it lists what it could be. Nothing is run.
     """

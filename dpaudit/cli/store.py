@@ -1,4 +1,4 @@
-"""``dpaudit store``, ``resume`` and ``merge``: what was kept, and going on from it.
+"""``dpaudit store``, ``resume`` and ``merge``: stored audits, and their continuation.
 
 None of them imports code that a file names: code of the user's own is named on the command line.
 What a store says of a command is typed fields (`dpaudit.cli.description`), and never words.
@@ -84,7 +84,7 @@ def ls(place: Place = None) -> None:
 
 
 def show(place: Annotated[str, typer.Argument()], number: Number) -> None:
-    """Show what a store keeps about an audit: its command, its machine, its stages."""
+    """Show a stored audit: its command, its machine, its stages."""
     from dpaudit.store.catalogue import list_audit_stages
 
     with _open_store(place) as opened:
@@ -141,7 +141,7 @@ def export(
     number: Number,
     file: Annotated[str, typer.Argument(help="Ends in .parquet or .csv.")],
 ) -> None:
-    """Write what a store keeps about an audit as a table."""
+    """Write a stored audit as a table."""
     from dpaudit.store.catalogue import export_audit_table as write
 
     with _open_store(place) as opened:

@@ -40,7 +40,7 @@ def resolve_storing(
     command: Mapping[str, Any],
     shard: str | None = None,
 ) -> Storing | None:
-    """Return where a command keeps what it draws, None if nowhere; a share at once, in a file.
+    """Return the store of a command's outputs, None if it has none; of a share, a file at once.
 
     What is kept says what the command is, in typed fields, for `dpaudit resume`.
 

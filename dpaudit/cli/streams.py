@@ -22,7 +22,7 @@ _results: ContextVar[Any] = ContextVar("results", default=None)
 
 @contextlib.contextmanager
 def results_on_standard_output() -> Iterator[None]:
-    """Write results to what is standard output now, whatever becomes of `sys.stdout`.
+    """Write results to the present standard output, whatever becomes of `sys.stdout`.
 
     What its encoding lacks is escaped. Its buffer is empty at the end, or it is an error.
 
@@ -113,7 +113,7 @@ def write_now(text: str) -> None:
 
 
 def write_json(text: str) -> None:
-    r"""Write JSON as a result: what a terminal or its encoding cannot show, JSON has escapes for.
+    r"""Write JSON as a result, with escapes for characters that a terminal cannot show.
 
     Examples
     --------

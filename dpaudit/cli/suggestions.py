@@ -1,4 +1,4 @@
-"""Files of a folder that fit what somebody has: looked at, and never run."""
+"""Files of a folder that fit a thing that somebody has: looked at, and never run."""
 
 from __future__ import annotations
 

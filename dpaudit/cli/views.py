@@ -231,7 +231,7 @@ def _shape_of_file(path: Path) -> list[int]:
 
 
 def _parse_observers(words: list[str]) -> dict[str, Any] | None:
-    """Return who looks, by name: each is a list of those who share what they see."""
+    """Return the observers by name: each is a list of participants who share their views."""
     if not words:
         return None
     named = [(name or who, who.split(",")) for name, _, who in (w.rpartition("=") for w in words)]

@@ -1,4 +1,4 @@
-"""``dpaudit audit --watch``: reads a stream, bets, says what changes.
+"""``dpaudit audit --watch``: reads a stream, bets, and reports changes.
 
 Everything that has come is bet on at once, and no line waits for others: a refutation ends the
 watch while the mechanism still runs.
@@ -108,7 +108,7 @@ def _open_watched_source(source: str) -> Iterator[BufferedReader]:
 def _watch_stream(
     watch: StreamWatch, stream: BufferedReader, source: str, output: OutputOptions
 ) -> None:
-    """Bet on what comes until the claim falls or the stream ends; say what changes."""
+    """Bet on a stream until the claim falls or the stream ends; report changes."""
     said = (0.0, 0.0)
     for lines in read_numbered_lines(_read_chunks(stream, source)):
         try:
@@ -138,7 +138,7 @@ def _read_chunks(stream: BufferedReader, source: str) -> Iterator[bytes]:
 def _say_change(
     watch: StreamWatch, said: tuple[float, float], output: OutputOptions
 ) -> tuple[float, float]:
-    """Say a line if the lower bound rose or the wealth doubled or halved; return what was said."""
+    """Report a risen lower bound, or wealth that doubled or halved; return these numbers."""
     bettor = watch.bettor
     now = (bettor.lower, bettor.log_wealth)
     if now[0] <= said[0] and abs(now[1] - said[1]) < math.log(2):
