@@ -116,7 +116,7 @@ def maximise(space: Space, budget: int, rng: Generator) -> BestInstance:
 
 
 class _SearchState(NamedTuple):
-    """The chains, their ratios and steps; what is left of the budget; rounds of moves."""
+    """The chains, their ratios and steps; the rest of the budget; rounds of moves."""
 
     chains: Batch
     ratios: Array

@@ -110,7 +110,7 @@ def _format_bound(lower: float, delta: float) -> str:
 
 
 def _list_finding_lines(result: ScanResult, one: ScanFinding) -> Iterator[str]:
-    """Yield the rest of what the terminal shows of a finding."""
+    """Yield the remaining lines of the terminal about a finding."""
     yield f"Release: {result.distribution} {one.version}"
     yield f"Call: {one.subject} with {one.parameters}"
     yield f"Neighbours: {one.relation}"

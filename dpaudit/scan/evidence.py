@@ -88,7 +88,7 @@ class _Reproducing:
     workers: int
 
     def all(self, findings: Sequence[ScanFinding], progress: Progress) -> list[ScanFinding]:
-        """Return the findings with their scripts; what is left of the time is shared out."""
+        """Return the findings with their scripts; they share the time that is left."""
         lock, waiting = threading.Lock(), itertools.count(len(findings), -1)
 
         def one(finding: ScanFinding) -> ScanFinding:

@@ -1,4 +1,4 @@
-"""The document of a scan: what was checked, what was found, and what held.
+"""The document of a scan: the mechanisms it checked, its findings, and the claims that held.
 
 A finding is a certified refutation of a claim that a package's documentation makes, under the
 relation that it claims. The same under a relation that nobody claims is information.
@@ -198,7 +198,7 @@ class ClaimCheck(ReportPart):
 
     @property
     def counts(self) -> bool:
-        """Whether it is about what is claimed: no line that is information alone."""
+        """Whether it is about a claim: no line that is information alone."""
         return self.documented or self.claimed.relation is None
 
 
@@ -337,7 +337,7 @@ def _withheld_of_numbers(floating: Sequence[FloatingCheck]) -> dict[str, str]:
 
 
 def _by_claim(checked: Sequence[ClaimCheck]) -> dict[str, list[list[ClaimCheck]]]:
-    """Return, by subject, the lines about what is claimed: of each claim one a relation."""
+    """Return, by subject, the lines about claims: of each claim one a relation."""
     numbers, found = Counter[tuple[str, str]](), dict[str, dict[int, list[ClaimCheck]]]()
     for one in checked:
         # A card's claims have no names of their own. The lines of one relation come in the

@@ -1,4 +1,4 @@
-"""Hypotheses of a scan of one subject: what was weighed, and what became of it."""
+"""Hypotheses of a scan of one subject: their candidates, and their outcomes."""
 
 from __future__ import annotations
 

@@ -280,7 +280,7 @@ class SubjectScan:
         return self._used() > _SEARCHED_UNTIL
 
     def _compare_budgets(self, setting: int, declared: float) -> None:
-        """Note where mechanisms declare more than the claim: what a run shows, and no proof."""
+        """Note where mechanisms declare more than the claim: evidence from a run, and no proof."""
         for claim in self.subject.claims:
             claimed = claim.guarantee(self.subject.parameters[setting])
             if isinstance(claimed, PureDP) and declared > claimed.at_epsilon * (1 + 1e-9):
@@ -472,7 +472,7 @@ def _in_turn(candidates: Sequence[SubjectCandidate]) -> Iterator[SubjectCandidat
 
 
 class _Failure(NamedTuple):
-    """The class of an exception, and what is said of it."""
+    """The class of an exception, and its description."""
 
     kind: str
     words: str

@@ -105,7 +105,7 @@ def search_apart(
 
 @dataclass(frozen=True)
 class SeenApart:
-    """A pair, how far its datasets are apart, the number of that distance, and what is shown."""
+    """A pair, how far its datasets are apart, the number of that distance, and the signal."""
 
     place: UnitPair
     apart: float
@@ -119,7 +119,7 @@ class SeenApart:
 
     @property
     def is_beyond(self) -> bool:
-        """Whether no noise pays for what is shown."""
+        """Whether no noise pays for the signal."""
         return self.shown.kind in ("raw", "structure")
 
     @property

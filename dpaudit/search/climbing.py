@@ -1,4 +1,4 @@
-"""Ascent from the best pairs: a unit at a time, groups of units, and what the neighbour has."""
+"""Ascent from the best pairs: a unit at a time, groups of units, and the neighbour's unit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def climb_from_pair(
     is_over: Callable[[], bool],
     rng: Generator,
 ) -> tuple[UnitPair, PairSignal]:
-    """Return the best pair that steps from one lead to, and what was seen of it.
+    """Return the best pair that steps from one lead to, and its signal.
 
     Parameters
     ----------

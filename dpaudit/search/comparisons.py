@@ -45,7 +45,7 @@ class NoiseEntry(NamedTuple):
 
 
 class ComparisonAnswer(NamedTuple):
-    """One comparison: what two numbers differ by, and by how much each draw moves that."""
+    """One comparison: the difference of two numbers, and by how much each draw moves it."""
 
     centre: float
     weights: dict[NoiseEntry, float]

@@ -1,4 +1,4 @@
-"""Numbers, texts and dates that stand in the code of a function, and in what it calls."""
+"""Numbers, texts and dates that stand in the code of a function, and in code that it calls."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _walk_constants(value: Any, depth: int, seen: set[int], held: bool = True) -
 
 
 def _is_code(value: Any) -> bool:
-    """Return whether a value is no data: functions and classes, and what they are made of."""
+    """Return whether a value is no data: a function, a class or a compiled pattern."""
     return callable(value) or isinstance(value, re.Pattern)
 
 

@@ -28,7 +28,7 @@ _NUMBERS = (Integers, Numbers)
 
 
 class Edit(NamedTuple):
-    """A pair of a dataset and one that is edited, in words, and what a record was given."""
+    """A pair of a dataset and one that is edited, in words, and the cells given to a record."""
 
     words: str
     place: UnitPair
@@ -206,7 +206,7 @@ def _format_replaced_part(space: PairSpace) -> str:
 
 
 def _generate_new_records(space: PairSpace, start: Start, base: Record) -> Iterator[_New]:
-    """Yield a record at either bound, one beyond what there is, and one with a cell changed."""
+    """Yield a record at either bound, one beyond all records, and one with a cell changed."""
     layout = space.layout
     if any(start.ranges):
         yield _New("one at the upper bounds", _at_end(space, start, base, 1))
@@ -235,7 +235,7 @@ def _generate_new_records(space: PairSpace, start: Start, base: Record) -> Itera
 
 
 def _at_end(space: PairSpace, start: Start, base: Record, end: int) -> Record:
-    """Return a record with all numbers at an end: the stated one, or that of what there is."""
+    """Return a record with all numbers at an end: the stated one, or that of the dataset."""
     made = base
     for n, column in enumerate(space.layout.columns):
         if isinstance(column, Integers | Numbers):

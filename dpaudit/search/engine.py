@@ -170,7 +170,7 @@ class Sight(Protocol):
         ...
 
     def look_for_invariants(self, dataset: Any, share: float) -> None:
-        """Look at what outputs of a dataset have in common, for a share of the calls at most."""
+        """Look for invariants of the outputs of a dataset, for a share of the calls at most."""
         ...
 
 

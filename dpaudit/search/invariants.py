@@ -68,7 +68,7 @@ class Invariants:
             return np.asarray(self.weights @ parts)
 
     def apart(self, here: Array, there: Array) -> Array:
-        """Return how far combinations are apart, in what rounding does to them."""
+        """Return how far combinations are apart, in units of their rounding."""
         with np.errstate(all="ignore"):
             found = np.abs(here - there) / self.rounding
         return np.asarray(np.nan_to_num(found, nan=0.0, posinf=0.0))

@@ -1,4 +1,4 @@
-"""Numbers that noise moves in steps alone: what lies between two steps is what no noise reaches.
+"""Numbers that noise moves in steps alone: no noise reaches the values between two steps.
 
 A total of fractions with noise that is rounded, or with integer noise: the noise moves it by whole
 numbers, and its fraction is the total's. The step of a number is the greatest common divisor of the

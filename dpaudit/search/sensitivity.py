@@ -120,7 +120,7 @@ def _rounding_of(*answers: NDArray[Any]) -> float:
 
 
 def _compute_query_answer(query: Callable[[Any], Any], dataset: Any) -> NDArray[np.floating[Any]]:
-    """Return the answer of a query, which may fail: what it raises is said as that of any code."""
+    """Return the answer of a query, which may fail: its error is told as that of any code."""
     try:
         return answer_of(query, dataset)
     except DpauditError:

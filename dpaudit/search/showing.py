@@ -130,7 +130,7 @@ class Showing:
         return First(dataset, run, one, fixed, spread, then, self._still(one, then))
 
     def look_for_invariants(self, dataset: Any, share: float) -> None:
-        """Look for what no noise reaches in numbers that it moves, for a share of the runs at most.
+        """Look for invariants in numbers that noise moves, for a share of the runs at most.
 
         Combinations of several, and what lies between the steps in which noise moves them.
         """
@@ -153,7 +153,7 @@ class Showing:
             self.invariants = invariants_of(one.paths, numbers)
 
     def _choose_noise(self, dataset: Any, first: Run) -> None:
-        """Choose the noise with which most is compared: what code stops before shows nothing."""
+        """Choose the noise with which most is compared: code that stops early shows nothing."""
         most = len(answers_of(first))
         for noise in _MORE if most else ():
             if (compared := len(answers_of(self.run(dataset, noise)))) > most:
@@ -333,7 +333,7 @@ def _get_values_by_path(output: Output) -> dict[str, Any]:
 
 
 def _log_share(apart: float) -> float:
-    """Return how large a number beyond 1 is, as a share of what is large."""
+    """Return how large a number beyond 1 is, as a share of a large number."""
     return min(1.0, float(np.log10(apart)) / _LARGE)
 
 

@@ -24,7 +24,7 @@ from dpaudit.neighbours.tables import Pair, Relation
 
 
 class UnitPair(NamedTuple):
-    """A pair: units, the place in which the neighbour differs, and what it has there.
+    """A pair: units, the place in which the neighbour differs, and its unit there.
 
     ``new`` is None where the neighbour lacks the unit. ``is_made`` says that every value follows
     from what somebody states and from code, and none from records.
@@ -91,7 +91,7 @@ class PairSpace:
 
     @property
     def is_stated(self) -> bool:
-        """Whether special values follow from what somebody states, and from no record."""
+        """Whether special values follow from somebody's statements, and from no record."""
         start = self.layout.start
         return start is not None and start.is_of_bounds and not start.tells
 
@@ -153,7 +153,7 @@ class PairSpace:
                 yield made
 
     def suggest_units(self, dataset: Sequence[Unit], place: int) -> Sequence[Unit]:
-        """Return units that are worth a try in a place because of what stands in the others."""
+        """Return units that are worth a try in a place because of the units in the others."""
         made = self.layout.beside
         return () if made is None else made(dataset, place)
 
@@ -224,7 +224,7 @@ class PairSpace:
         return tuple(made)
 
     def _is_as_made(self, place: UnitPair) -> bool:
-        """Return whether a pair is of datasets that somebody makes, but for what neighbours have.
+        """Return whether a pair is of datasets that somebody makes, but for the unit that differs.
 
         Records that replace others are whole ones of such datasets, in any place. Otherwise a
         dataset is one of them, without some of its records at most.
@@ -254,7 +254,7 @@ class PairSpace:
         return any(value_key(row[changed[0]]) == value_key(other[changed[0]]) for row in rows)
 
     def _holds(self, unit: Unit) -> bool:
-        """Return whether a unit is one of the domain: what a given dataset holds is."""
+        """Return whether a unit is one of the domain: the units of a given dataset are."""
         if len(unit) > self.most_of_unit and not isinstance(self.relation, Metric):
             return False
         return all(self.layout.holds(record) or self._is_seen(record) for record in unit)
@@ -303,7 +303,7 @@ def _is_part(units: Sequence[Unit], of: Sequence[Unit]) -> bool:
 
 
 def _goes_beyond(cells: Sequence[Any], column: Column, found: Ends | None) -> bool:
-    """Return whether a column holds what no record of the dataset does."""
+    """Return whether a column holds a value that no record of the dataset has."""
     present = [one for one in cells if not is_missing(one)]
     if found is not None:
         return any(not found[0] <= one <= found[1] for one in present)

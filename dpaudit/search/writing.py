@@ -83,7 +83,7 @@ def _of_column(column: Any) -> str:
 
 
 def _format_python_value(value: Any) -> str:
-    """Return a value as Python: what comes several times in a row is written once."""
+    """Return a value as Python: a part that comes several times in a row is written once."""
     if isinstance(value, list):
         return _format_repeated_list(value)
     if isinstance(value, dict):
@@ -109,7 +109,7 @@ def _format_repeated_list(values: Sequence[Any]) -> str:
 
 
 def _format_list_runs(runs: Sequence[tuple[str, int]]) -> list[str]:
-    """Return lists that add up to what comes so many times in a row."""
+    """Return lists that add up to the parts that come so many times in a row."""
     found = list[str]()
     is_long: Callable[[tuple[str, int]], bool] = lambda run: run[1] > 2  # noqa: E731
     for repeats, some in groupby(runs, is_long):

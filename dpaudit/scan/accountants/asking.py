@@ -1,4 +1,4 @@
-"""Puts the questions to an accountant in an environment of its own, and brings back what it said.
+"""Puts the questions to an accountant in an environment of its own, and brings back its answers.
 
 The other side is `dpaudit/scan/accountants/plain/child.py`, a script of the standard library. A
 question that takes too long is stopped there; one that ends the process is an answer too.

@@ -1,4 +1,4 @@
-"""Cards of accountants: the package, how it is asked, and what its documentation says."""
+"""Cards of accountants: the package, how it is asked, and the promises of its documentation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ States = Literal["upper bound", "lower bound", "bounds", "estimate"]
 
 @dataclass(frozen=True, kw_only=True)
 class PublicFault:
-    """A fault that is public: what it is found in, and where it is told of.
+    """A public fault: the releases in which it is found, and the thread that tells of it.
 
     Parameters
     ----------

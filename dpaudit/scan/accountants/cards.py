@@ -1,4 +1,4 @@
-"""The accountants that are scanned, and what their documentation says of their answers."""
+"""The accountants that are scanned, and the promises of their documentation about answers."""
 
 from __future__ import annotations
 

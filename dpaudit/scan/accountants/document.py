@@ -25,7 +25,7 @@ _EXAMPLES = 3
 
 
 class Example(ReportPart):
-    """One question, what was answered, and what is true."""
+    """One question, the answer, and the truth."""
 
     question: str
     answer: list[float] = Field(description="As it came: a number; lower end, estimate, upper end.")
@@ -134,7 +134,7 @@ class AccountantScan(ReportPart):
 
 
 class MethodStatement(ReportPart):
-    """A method that was asked, and what its documentation says of its answers."""
+    """A method that was asked, and its documentation's promise about answers."""
 
     name: str
     states: str

@@ -1,4 +1,4 @@
-"""From an accountant's answers to what is wrong with them.
+"""From an accountant's answers to their errors.
 
 An answer that is said to be an upper bound is *under* if it claims more privacy than is true: the
 certified lower end of our bracket is above it, and a second opinion that shares nothing with the
@@ -239,7 +239,7 @@ def _compute_second_opinion(truth: Truth, epsilon: float) -> tuple[mpmath.mpf, s
 def _judge_noise_answer(
     answer: MethodAnswer, method: AccountantMethod, value: float
 ) -> AnswerJudgement:
-    """Judge a noise: too little if delta at epsilon is above what was asked."""
+    """Judge a noise: too little if delta at epsilon is above the requested one."""
     question = answer.question
     truth = with_noise(question, value, method.relation)
     if truth is None:

@@ -86,7 +86,7 @@ def public_markdown(public: PublishedAccountant) -> str:
 
 
 def format_false_claim_count(public: PublishedAccountant) -> str:
-    """Return how many false claims there are, of what is under disclosure the number alone."""
+    """Return how many false claims there are; of those under disclosure, the number alone."""
     return f"{format_finding_count(len(public.violations), public.under_disclosure).capitalize()}."
 
 

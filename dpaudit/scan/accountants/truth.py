@@ -1,4 +1,4 @@
-"""The truth about a question: a certified bracket, and a second opinion on what is below it.
+"""The truth about a question: a certified bracket, and a second opinion on answers below it.
 
 A record is added or removed, or one is replaced. The pair that dominates an event is one that data
 attain, so that the lower end of a bracket is a lower bound on what any valid accountant may

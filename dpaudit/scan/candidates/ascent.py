@@ -128,7 +128,7 @@ def _classify_glimpse(moved: float) -> Kind:
 
 
 class _Within(Hunt):
-    """A search that stays within what the card's data hold where no bounds are stated."""
+    """A search within the values of the card's data, where no bounds are stated."""
 
     def judge(self, place: UnitPair) -> PairSignal:
         """Return the evidence of a pair; one beyond the data shows nothing."""
@@ -232,7 +232,7 @@ class _Sides(NamedTuple):
 
 
 def _has_missing_cells(place: UnitPair) -> bool:
-    """Return whether what differs has a missing value."""
+    """Return whether the unit that differs has a missing value."""
     changed: Iterable[Any] = (*place.units[place.place], *(place.new or ()))
     return any(is_missing(cell) for record in changed for cell in record)
 

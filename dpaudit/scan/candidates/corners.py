@@ -27,7 +27,7 @@ _WHOLE = 2**53
 
 @dataclass(frozen=True)
 class Corner:
-    """A way in which numbers of a computer are no real numbers, and what mends it.
+    """A way in which numbers of a computer are no real numbers, and its remedy.
 
     Parameters
     ----------

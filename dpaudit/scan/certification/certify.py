@@ -294,7 +294,7 @@ def _choose_output_count(
 
 
 def _classify_event(tried: FeatureEvent, layout: Layout, fresh: Sequence[Array]) -> Kind:
-    """Return whether an event is about structure: what is discrete, or no finite number."""
+    """Return whether an event is about structure: a discrete value or no finite number."""
     structure = all(layout.columns[n].discrete for n in tried.columns)
     odd = isinstance(tried.score, OneValue) or abs(tried.event.threshold) > _ODD
     return "structure" if structure or odd else "distribution"

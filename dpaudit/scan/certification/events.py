@@ -1,4 +1,4 @@
-"""Events as Python expressions of ``out``: what a person evaluates to see a finding again.
+"""Events as Python expressions of ``out``: a person evaluates them to see a finding again.
 
 A scan certifies an event of encoded outputs (`dpaudit.estimation`). For a reproduction the plainest
 event is looked for among what a line of Python can ask of an output: its type, its length, its
@@ -156,7 +156,7 @@ _NAMES = re.compile(
 
 
 def is_of_kind(expression: str, seen: SeenEvent) -> bool:
-    """Return whether an expression asks for what a scan's event does: the same oddity or part.
+    """Return whether an expression asks for the same oddity or part as a scan's event.
 
     Warnings are asked for by no expression.
 
@@ -316,7 +316,7 @@ def _find_repeated_values(values: list[list[Any]]) -> list[Any]:
 
 
 def _choose_short_thresholds(finite: Array) -> list[float]:
-    """Return numbers of few digits that part what was seen, at its quantiles and widest gaps."""
+    """Return numbers of few digits that part the outputs, at their quantiles and widest gaps."""
     ordered = np.unique(finite)
     if len(ordered) < 2:
         return []

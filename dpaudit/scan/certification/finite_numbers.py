@@ -17,7 +17,7 @@ from dpaudit.scan.remote.foreign import Foreign
 def count_finite_hits(
     observed: Any, score: Callable[[Array], Array], event: ThresholdEvent, shape: tuple[int, ...]
 ) -> int:
-    """Return how many fresh outputs are in the event; what is no finite number is in none."""
+    """Return how many fresh outputs are in the event; one that is no finite number is in none."""
     # Outputs that are no finite numbers were dropped before the fit, which knows no score for
     # them; as members of no event they count against it on either side alike.
     # The fit saw finite numbers alone and has no score for others; they count as hits on neither

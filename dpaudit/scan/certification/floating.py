@@ -66,7 +66,7 @@ Mechanisms = Callable[[Mapping[str, Any]], Foreign]
 
 
 class CornerResult(NamedTuple):
-    """One hypothesis about floating point, and what came of it."""
+    """One hypothesis about floating point, and its outcome."""
 
     corner: Corner
     candidate: SubjectCandidate
@@ -252,7 +252,7 @@ class FloatingScan:
         return max(candidates, key=apart) if len(candidates) > 1 else candidates[0]
 
     def _sizes(self, mechanism: Foreign, candidate: SubjectCandidate, choosing: int) -> SampleSizes:
-        """Return how many outputs choose and count: what a hypothesis' share of the time gives."""
+        """Return how many outputs choose and count: those that a hypothesis' time allows."""
         most = min(self.trials, self.subject.trials or self.trials)
         if math.isinf(self.seconds):
             return SampleSizes(min(choosing, most), most)

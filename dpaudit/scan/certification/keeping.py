@@ -135,7 +135,7 @@ class RefutationLook:
 
 
 def _is_another(one: Seen, again: Seen) -> bool:
-    """Return whether outputs of another process have another law, by an event or what was fixed."""
+    """Return whether another process' outputs have another law, by an event or by fixed parts."""
     held, others = one.parts, again.parts
     # Only parts that are fixed in both are compared by value: of a part that varies, two
     # samples differ without telling anything.

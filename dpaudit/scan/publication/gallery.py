@@ -1,4 +1,4 @@
-"""The gallery: what was found in released packages, as far as it is public.
+"""The gallery: findings in released packages, as far as they are public.
 
 A folder a release, each with ``scan.json``, ``scan.html`` and ``scan.md``, and an index of all of
 them, in which the releases of a package stand beside each other: where a known bug came and went.
@@ -163,7 +163,7 @@ class PackageVersion:
 
 @dataclass(frozen=True)
 class Bug:
-    """A public thread, and in which releases what it is about was found."""
+    """A public thread, and the releases in which its bug was found."""
 
     thread: Thread
     by_release: Mapping[str, str]
@@ -186,7 +186,7 @@ class Bug:
 
 @dataclass(frozen=True)
 class Shelf:
-    """One package: its releases, what is known of them, and what others reported."""
+    """One package: its releases, the facts known of them, and other people's reports."""
 
     name: str
     home: str
@@ -265,7 +265,7 @@ def _in_order(version: str) -> list[tuple[int, int, str]]:
 
 
 def _get_thread_state(thread: Thread, release: PackageVersion) -> str:
-    """Return whether a release was found to have what a thread is about."""
+    """Return whether the subject of a thread was found in a release."""
     seen = [one.finding for one in release.scan.findings]
     if any(thread.is_about(one) for one in seen):
         return "found"

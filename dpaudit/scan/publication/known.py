@@ -69,7 +69,7 @@ class Thread(ReportPart):
         return any(fnmatchcase(subject, one) for one in patterns)
 
     def is_about(self, finding: ScanFinding) -> bool:
-        """Return whether a finding is what the thread is about: subject, event and edit."""
+        """Return whether the thread is about a finding: subject, event and edit."""
         return (
             self._names(finding.subject)
             and re.search(self.event, finding.event.words) is not None

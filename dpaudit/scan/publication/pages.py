@@ -21,7 +21,7 @@ _WORST = (*VERDICTS, NONE)  # none of a corner of numbers that a subject does no
 
 @dataclass(frozen=True)
 class SubjectRow:
-    """The lines of one subject, a relation and a claim each, and what they say together."""
+    """The lines of one subject, a relation and a claim each, and their joint conclusion."""
 
     subject: str
     lines: Sequence[ClaimCheck]

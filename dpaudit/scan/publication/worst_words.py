@@ -1,4 +1,4 @@
-"""The worst of what a scan refuted, in words."""
+"""The worst refutations of a scan, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process in a package's own environment that answers what a function returns.
+"""A process in a package's own environment that answers with the results of functions.
 
 `dpaudit.scan.remote.probe` runs there, by that environment's python, without dpaudit and with none
 of the caller's settings of Python. An answer that takes too long ends the process, and the next

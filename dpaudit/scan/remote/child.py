@@ -142,7 +142,7 @@ def constants(task: dict[str, Any], trials: int, rng: np.random.Generator) -> li
 
 
 def _plain_constants(codes: Any) -> list[Any]:
-    """Return the different numbers and short texts of code, and of what is inside of it."""
+    """Return the different numbers and short texts of code, and of code inside it."""
     found, waiting = dict[Any, None](), list(codes)
     while waiting and len(found) < _CONSTANTS:
         code = waiting.pop(0)
@@ -185,7 +185,7 @@ def watched(task: dict[str, Any], trials: int, rng: np.random.Generator) -> list
 
 
 def _imported(task: dict[str, Any], watch: Any, rng: np.random.Generator) -> _Call:
-    """Return a call, its import watched; what that read and nothing can use is forgotten."""
+    """Return a call, its import watched; readings that nothing can use are forgotten."""
     before, watch.on = set(sys.modules), True
     try:
         call = _Call.of(task, rng)
@@ -344,7 +344,7 @@ def _batch(found: list[Any]) -> dict[str, Any]:
 
 
 def _said(batch: dict[str, Any], said: Any, trials: int) -> dict[str, Any]:
-    """Return a batch with what its one call said, which is no outcome of each of several."""
+    """Return a batch with the words of its one call, which are no outcome of each of several."""
     return {**batch, "said": said} if said and trials > 1 else batch
 
 
@@ -504,7 +504,7 @@ def _labels(values: Any) -> Any:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """Return the public attributes of an object; of a fitted model what it learned."""
+    """Return the public attributes of an object; of a fitted model, the learned ones."""
     held = {name: one for name, one in getattr(value, "__dict__", {}).items() if name[:1] != "_"}
     learned = {name: one for name, one in held.items() if name.endswith("_")}
     # By the convention of scikit-learn, a trailing underscore marks what was estimated from the

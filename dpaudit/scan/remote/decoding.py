@@ -19,7 +19,7 @@ class ProcessEnded(Exception):
 
 
 def decode_observation(given: Any) -> Any:
-    """Return an observation of what `dpaudit.scan.remote.child.encoded` sent.
+    """Return the observation that `dpaudit.scan.remote.child.encoded` sent.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def _make_sequence_of_kind(kind: str, items: list[Any]) -> Any:
 
 
 def _convert_to_hashable(key: Any) -> Any:
-    """Return a key of a dict: what cannot be one here has its text."""
+    """Return a key of a dict: the text of one that cannot be a key here."""
     if isinstance(key, np.generic):
         return key.item()
     try:

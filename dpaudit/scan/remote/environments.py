@@ -263,7 +263,7 @@ def _run_build_command(command: Sequence[str], shown: str) -> None:
 
 
 def _last_line(text: str | None) -> str:
-    """Return the line that says what went wrong: the last error, else the last line."""
+    """Return the line that names the error: the last with such a word, else the last line."""
     lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith("error")]
     return (errors or lines or [""])[-1]

@@ -48,7 +48,7 @@ _SOME = 32  # else
 
 
 class DrawnTogether(MechanismError):
-    """Outputs that one call drew, and that share what it said or how it failed."""
+    """Outputs that one call drew, and that share its words or its failure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +295,7 @@ def _another(python: str) -> str:
 
 
 def _agreeing(batches: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Return batches, unless what the calls of many outputs said tells some from others.
+    """Return batches, unless the words of calls of many outputs tell some from others.
 
     Outputs of one call share its warnings: they are one outcome, and not one of each. Where all
     calls said the same this is a constant, and the outputs are independent of each other.

@@ -29,7 +29,7 @@ DEEPEST = 4
 
 
 def split_output_parts(out: Any) -> Parts:
-    """Return the parts of an output: by expression, what is there and its value.
+    """Return the parts of an output, by expression: the kind of each and its value.
 
     Examples
     --------

@@ -13,7 +13,7 @@ _REPEATED = 4  # equal items in a row from which on they are multiplied
 
 
 def format_short_literal(value: Any) -> str:
-    """Return a value as short Python: what repeats in a list is multiplied.
+    """Return a value as short Python: repeated values of a list are multiplied.
 
     Examples
     --------

@@ -54,7 +54,7 @@ _TESTS = 2 * _TRIES  # of the counts of scripts, which share the error probabili
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptRun:
-    """A script that was run, and what it printed.
+    """A script that was run, and its printed counts.
 
     ``hits`` and ``runs`` are what it printed, of the dataset and of its neighbour.
     """
@@ -319,7 +319,7 @@ def _generate_finite_numbers(value: Any) -> Iterator[float]:
 
 
 def _round_dataset(value: Any, digits: int, low: float, high: float) -> Any:
-    """Return a dataset with rounder numbers, none of them outside of what was there."""
+    """Return a dataset with rounder numbers, none of them outside the range of the old ones."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
         finite = np.isfinite(value)
         return np.where(finite, np.clip(np.round(value, digits), low, high), value)

@@ -191,7 +191,7 @@ def _find_defined_names(node: ast.stmt) -> set[str]:
 
 
 def _format_used_imports(node: ast.Import | ast.ImportFrom, used: set[str]) -> list[str]:
-    """Return an import of what is used, one line."""
+    """Return an import of the used names, one line."""
     if isinstance(node, ast.ImportFrom) and node.module == "__future__":
         return []
     names = [one for one in node.names if (one.asname or one.name.partition(".")[0]) in used]

@@ -1,4 +1,4 @@
-"""Models of diffprivlib: what a fitted model publishes, as its documentation lists it."""
+"""Models of diffprivlib: the numbers that a fitted model publishes, by its documentation."""
 
 from typing import Any
 
@@ -81,7 +81,7 @@ def _make_target_rows(given: Parameters) -> tuple[Any, ...]:
 
 
 def _get_far_bounds(given: Parameters) -> Any:
-    """Return bounds for new values that reach outside what was declared, as records may."""
+    """Return bounds for new values that reach outside the declared ones, as records may."""
     return (-1e6, 1e6)
 
 

@@ -1,1 +1,1 @@
-"""synthcity: PATE-GAN, its noisy labels and what it takes from the data."""
+"""synthcity: PATE-GAN, its noisy labels and the facts that it takes from the data."""
