@@ -295,7 +295,7 @@ class Work:
 
 @dataclass
 class Computed:
-    """Results of a chunk, or what failed; by which worker, on how different a machine."""
+    """Results of a chunk, or its failure; by which worker, on how different a machine."""
 
     first: int
     results: list[Any]

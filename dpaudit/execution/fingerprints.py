@@ -17,7 +17,7 @@ _DIGEST = 16  # bytes
 
 
 def compute_look_fingerprint(value: Any) -> str:
-    """Return text that is the same for the same constant or code, empty for what is neither.
+    """Return text that is the same for the same constant or code, empty for any other value.
 
     Examples
     --------
@@ -71,7 +71,7 @@ _SCRIPTS = ("__main__", "__mp_main__")
 
 
 def _compute_pickle_digest(value: Any) -> str:
-    """Return a digest of what pickling writes; of what cannot be pickled, its type's name."""
+    """Return a digest of a value's pickle; of one that cannot be pickled, its type's name."""
     import cloudpickle
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
@@ -150,7 +150,7 @@ def cells_of(function: Any) -> dict[str, Any]:
 
 
 def codes_of(value: Any) -> Iterator[CodeType]:
-    """Yield the code of a function, of what it wraps, and of the functions of a class."""
+    """Yield the code of a function, of the one it wraps, and of the functions of a class."""
     if isinstance(value, MethodType):
         value = value.__func__
     if isinstance(value, FunctionType):

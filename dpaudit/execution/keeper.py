@@ -198,7 +198,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _too_slow() -> str:
-    """Return why no process started in its time, and what helps."""
+    """Return why no process started in its time, and the remedies."""
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     busy = f"{load:.0f} programs want to run on {cores} core{'s' if cores > 1 else ''}"
     return (
@@ -215,7 +215,7 @@ def _get_working_folder() -> str | None:
 
 
 def _open_print_pipe(said: int) -> tuple[Printed | None, int]:
-    """Return who reads what the code prints, and where it prints to."""
+    """Return the reader of printed text, None if nobody reads, and the target of prints."""
     if said == subprocess.DEVNULL:
         return None, said
     source, target = os.pipe()

@@ -1,4 +1,4 @@
-"""Parcels: objects pickled for other processes, and what of them is the same in all of these.
+"""Parcels: objects pickled for other processes, and the parts that are the same in all of these.
 
 A function or class of a module that can be imported goes by its name, one of a file that each
 process runs afresh by that file (`dpaudit.execution.scripts`). Whatever else there is goes by
@@ -235,7 +235,7 @@ def _reduce_to_file_reference(code: Any, parcel: Parcel, modules: _Modules) -> A
 
 
 def _is_wrapper(given: Any) -> bool:
-    """Return whether something keeps what a function returned, as `functools.lru_cache` does."""
+    """Return whether something keeps the results of a function, as `functools.lru_cache` does."""
     return isinstance(getattr(given, "__wrapped__", None), FunctionType) and hasattr(
         given, "cache_parameters"
     )
@@ -282,7 +282,7 @@ class Held:
                 self.worked_out.add(name)
 
     def add_code(self, code: FunctionType | type) -> None:
-        """Take note of what code that goes by value takes along."""
+        """Note the values that code which goes by value takes along."""
         if isinstance(code, type):
             for name, one in vars(code).items():
                 if not name.startswith("__"):
@@ -297,7 +297,7 @@ class Held:
             self.add(name, code.__globals__[name], code, unless_seen=True)
 
     def add_object(self, given: Any) -> None:
-        """Take note of what an object of other people's types holds."""
+        """Note the values that an object of other people's types holds."""
         kind = type(given)
         if isinstance(given, partial):
             of_place = {f"argument {n}": one for n, one in enumerate(given.args, 1)}

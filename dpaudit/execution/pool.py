@@ -40,7 +40,7 @@ _HELD = 64 * 2**20
 
 
 class Crew:
-    """The worker processes of one audit; each keeps what it made of the mechanism.
+    """The worker processes of one audit; each keeps the mechanism that it made.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Crew:
 
     @property
     def read_files(self) -> list[str]:
-        """Files that the workers' code has read, but for modules and what a system has."""
+        """Files that the workers' code has read, but for modules and those of the system."""
         return sorted(path for path in self._files[1] if not _is_of_code(path))
 
     def call(self, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
@@ -345,7 +345,7 @@ class _Busy:
         stage.feed(worker)
 
     def go_on(self) -> None:
-        """Feed the workers, and receive what some of them say."""
+        """Feed the workers, and receive some of their messages."""
         if not self.out_of_time:
             for stage, worker in self.pairs:
                 stage.feed(worker)

@@ -18,7 +18,7 @@ _WIDTH = 2000  # bytes of a line: what is longer counts as several
 
 
 class Printed(threading.Thread):
-    """Reads what worker processes print until all of them have ended.
+    """Reads all text that worker processes print until all of them have ended.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One worker process, as `dpaudit.execution.pool` sees it: what it was asked, and how it ended.
+"""One worker process, as `dpaudit.execution.pool` sees it: its tasks, and how it ended.
 
 `dpaudit.execution.worker` is the other side.
 """
@@ -90,7 +90,7 @@ class UnitRequest:
 
 @dataclass
 class Worker:
-    """One process, and what it was asked."""
+    """One process, and the tasks that it was given."""
 
     limits: Limits
     keeper: KeeperProcess
@@ -173,7 +173,7 @@ class Worker:
         return message
 
     def _failed(self, message: dict[str, Any]) -> DpauditError:
-        """Return the error of a task, or what to say of a process that cannot take one up."""
+        """Return the error of a task, or the one of a process that cannot take another up."""
         found = make_worker_error(message["failed"], message["value"])
         if message.get("inside") is True or type(found) is not DpauditError:
             return found
@@ -193,7 +193,7 @@ class Worker:
         return min(ends) - monotonic() if ends else None
 
     def overrun(self) -> WorkerEnded | DrawTimeout:
-        """End it, and return what to say."""
+        """End it, and return the error that says why."""
         self.end()
         # A call that took too long as well is not called one: nobody saw it end by itself.
         if self.until is not None and monotonic() >= self.until:

@@ -159,7 +159,7 @@ def _read_script_bytes(source: ScriptSource) -> bytes:
 
 
 def looks_of(source: Sequence[Any]) -> dict[str, str]:
-    """Return how what a fresh run of a file defines looks, by name.
+    """Return the fingerprints of all names that a fresh run of a file defines, by name.
 
     Raises
     ------

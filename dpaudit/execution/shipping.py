@@ -69,7 +69,7 @@ class Sources(NamedTuple):
 
 
 def find_user_sources(names: Iterable[str]) -> Sources:
-    """Return the user's modules among names, and what their code imports, wherever it does so.
+    """Return the user's modules among names, and all that their code imports, wherever it does.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def is_worked_out(name: str, code: Any, *, unless_seen: bool) -> bool:
 
 
 def _has_call(node: ast.AST, trees: list[ast.Module], deep: int) -> bool:
-    """Return whether an expression calls something, or names what a call gave its value."""
+    """Return whether an expression calls something, or names the value of a call."""
     for part in ast.walk(node):
         if isinstance(part, (ast.Call, ast.Await, ast.Yield)):
             return True
@@ -86,7 +86,7 @@ def _find_parameter_defaults(given: ast.arguments, name: str) -> Iterator[ast.AS
 
 
 def _parse_code_sources(code: Any) -> Iterator[ast.Module]:
-    """Yield the sources that may have assigned what code names."""
+    """Yield the sources that may have assigned the names in code."""
     functions = [code] if isinstance(code, FunctionType) else list(vars(code).values())
     own = {one.__code__.co_filename for one in functions if isinstance(one, FunctionType)}
     cells = {file for file in list(linecache.cache) if any(one in file for one in _CELLS)}

@@ -269,7 +269,7 @@ Task = Callable[..., Any]
 
 
 class TaskFailed(Exception):
-    """A task raised its cause; what else fails in a worker is the work around a task."""
+    """A task raised its cause; any other failure in a worker is of the work around a task."""
 
 
 def run_server(channel: socket.socket) -> None:
@@ -331,7 +331,7 @@ def _of_file(path: str) -> Any:
 
 
 def _make_sampling_task(found: Any, dataset: Any) -> Task:
-    """Return a task that samples a mechanism, or what makes one, or a function of three.
+    """Return a task that samples a mechanism, or one that a class makes, or a function of three.
 
     Outputs are sent as they are: the receiver makes doubles of them, or refuses.
     """
@@ -486,7 +486,7 @@ class WorkerKeeper:
         self.control.sendall(json.dumps(what).encode() + b"\n")
 
     def _bury(self) -> None:
-        """Say how workers ended, and end what they left behind."""
+        """Say how workers ended, and end the processes that they left behind."""
         with contextlib.suppress(ChildProcessError):
             while (found := os.waitpid(-1, os.WNOHANG))[0]:
                 pid, status = found

@@ -135,7 +135,7 @@ class AllocatedSums:
         return TiltedSample((scale * sums)[:, None, :], loss, np.asarray(weight), 0.0)
 
     def log_payoff_bound(self, pair: Pair[Array], aim: float, epsilon: float) -> float:
-        """Return the logarithm of what no aimed output pays more than, or infinity."""
+        """Return the logarithm of a bound on the payoffs of aimed outputs, or infinity."""
         drawn = self._choose_aimed_draws(pair, aim)
         return math.inf if drawn is None else drawn[0].log_bound(epsilon)
 

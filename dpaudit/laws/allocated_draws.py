@@ -1,4 +1,4 @@
-r"""Balls and bins: draws that lose about as much as is asked, with a proved bound on what they pay.
+r"""Balls and bins: draws that lose about a given amount, with a proved bound on their payoffs.
 
 Notation, in units of the noise: sums y_1..y_T of an epoch, independent and N(0, 1) where no record
 matters (law 0); s the size of the one term; ``W_t = exp(s y_t - s^2 / 2)``; ``S = (W_1 + .. + W_T)
@@ -252,7 +252,7 @@ class Large:
 
 
 def _log_moments(size: float, cap: float, rates: Array) -> Array:
-    """Return ``log E exp(rate V)`` of every rate, V at most what a sum of ``cap`` makes it."""
+    """Return ``log E exp(rate V)`` of every rate, V at most its value where a sum is ``cap``."""
     # Panels are laid from the cap down, so that one ends exactly where V stops growing.
     edges = np.arange(cap, -_FAR - 0.5, -_choose_panel_width(size))[::-1]
     nodes, masses = _make_quadrature_panels(edges)

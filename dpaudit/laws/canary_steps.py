@@ -1,4 +1,4 @@
-r"""All noisy gradients of DP-SGD as a mechanism with a law: what they say of one canary.
+r"""All noisy gradients of DP-SGD as a mechanism with a law: their evidence on one canary.
 
 The canary is a record that one dataset has and its neighbour has not. Its gradient is Dirac: at
 every step it is the clipping norm C times one unit vector e, in which no other record has a part.
@@ -48,7 +48,7 @@ _WIDTH = 40.0  # standard deviations on either side
 
 
 def log_ratios(seen: Array, *, sampling_ratio: float, noise_multiplier: float) -> Array:
-    """Return ``l(x)``, the log-ratio of what a step shows with the canary and without it.
+    """Return ``l(x)``, the log-ratio of a step's number with the canary and without it.
 
     Its sum over the steps is the most powerful score of a Dirac canary; for any other it is a score
     like others.
@@ -137,7 +137,7 @@ class CanarySteps(Generic[DatasetT]):
         return np.asarray(sign * self._loss(self._require_outputs(outputs)).sum(axis=1))
 
     def uniform_residuals(self, outputs: Array, dataset: DatasetT) -> Array:
-        """Return the distribution functions of the steps at what was seen, ``(R, steps)``."""
+        """Return the distribution functions of the steps at the outputs, ``(R, steps)``."""
         seen = self._require_outputs(outputs)
         absent = np.asarray(ndtr(seen / self.noise_multiplier))
         if not self.holds(dataset):

@@ -62,7 +62,7 @@ class Release(Protocol):
         ...
 
     def draw_tilted(self, shift: Array, tilt: float, rng: Generator) -> tuple[Array, Array, Array]:
-        """Return tilted outputs, their losses, and what the log-moments are a sum of, ``(R,)``."""
+        """Return tilted outputs, their losses, and the terms of the log-moments, ``(R,)``."""
         ...
 
     def privacy_loss(self, output: Array, neighbour: Any) -> Array:
@@ -371,7 +371,7 @@ class _Steps(ABC, Generic[DatasetT, StateT, ReleaseT]):
 
     @abstractmethod
     def _log_mgf(self, moments: Array, tilt: float) -> Array:
-        """Return ``sum_t K_t(tilt)`` from the sums of what `Release.draw_tilted` returned."""
+        """Return ``sum_t K_t(tilt)`` from the sums of the terms of `Release.draw_tilted`."""
 
     def _replayed(
         self, outputs: Array, pair: Pair[DatasetT]

@@ -41,7 +41,7 @@ class Mechanism(Protocol[DatasetT_contra]):
 
 @dataclass(frozen=True)
 class TiltedSample:
-    """Outputs drawn from a tilted law, with what is needed to weigh them back.
+    """Outputs drawn from a tilted law, with the terms that weigh them back.
 
     The tilted law draws each step from ``r_t ~ p_t exp(theta l_t - K_t(theta))`` where ``l_t`` is
     the step's privacy loss given the history and ``K_t(theta) = log E_p exp(theta l_t)``.
@@ -98,7 +98,7 @@ class HasLaw(Protocol[DatasetT]):
 
 @runtime_checkable
 class HasLossBounds(HasLaw[DatasetT], Protocol[DatasetT]):
-    """A mechanism that can enclose a loss, whatever cancels: what it states of one is proved.
+    """A mechanism that can enclose a loss, whatever cancels: its statement on one is proved.
 
     What the law is made of, such as means and noise levels, may be the doubles that the code
     computes with.
@@ -142,7 +142,7 @@ class HasLossInDigits(HasLaw[DatasetT], Protocol[DatasetT]):
 
 @runtime_checkable
 class Tiltable(HasLaw[DatasetT], Protocol[DatasetT]):
-    """A mechanism with a law that can also be drawn tilted: what an exact-loss audit needs."""
+    """A mechanism with a law that can also be drawn tilted, as an exact-loss audit needs it."""
 
     def sample_tilted(
         self, pair: Pair[DatasetT], tilt: float, trials: int, rng: Generator

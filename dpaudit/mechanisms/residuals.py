@@ -54,7 +54,7 @@ class Residuals:
     _reached: dict[tuple[str, float], SolverResidual] = field(default_factory=dict)
 
     def add(self, new: SolverResidual) -> None:
-        """Merge with what the same solver reached before at the same tolerance."""
+        """Merge with the residual that the same solver reached before at the same tolerance."""
         key = new.solver, new.tolerance
         old = self._reached.get(key)
         if old is not None:

@@ -1,4 +1,4 @@
-"""The command line of a program: its words, what stands for data and seed, and which code it is."""
+"""The command line of a program: its words, those for data and seed, and which code it is."""
 
 from __future__ import annotations
 

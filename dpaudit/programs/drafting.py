@@ -35,7 +35,7 @@ def helper_files(language: str) -> dict[str, str]:
 
 
 def write_helper(language: str, folder: Path) -> list[Path]:
-    """Write the files of a language; return them. What is there already is left as it is.
+    """Write the files of a language; return them. Files that exist already are left as they are.
 
     Raises
     ------

@@ -16,7 +16,7 @@ _EXACT = 2**53  # integers up to here are doubles
 
 
 class NotAnOutput(ValueError):
-    """A printed text that cannot be an output; the message says what it is."""
+    """A printed text that cannot be an output; the message says of which kind it is."""
 
 
 def output_of(printed: bytes) -> Any:

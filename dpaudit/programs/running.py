@@ -1,4 +1,4 @@
-"""Processes of programs: what goes in, what comes out, and how they ended."""
+"""Processes of programs: their input, their output, and how they ended."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class ProgramProcess:
 
     @property
     def said(self) -> str:
-        """The lines of its standard error that say what failed."""
+        """The lines of its standard error that name the failure."""
         return what_failed(self._errors.decode("utf-8", "replace"))
 
     def write(self, data: bytes) -> None:
@@ -130,7 +130,7 @@ class ProgramProcess:
                 return True
 
     def _handle_stream(self, stream: object) -> bool:
-        """Read or write what is ready; return whether output came."""
+        """Read from or write to a ready stream; return whether output came."""
         if stream is self.popen.stdin:
             self._send()
             return False
@@ -187,7 +187,7 @@ class ProgramProcess:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the program has ended; what it has started may still write."""
+        """Whether the program has ended; processes that it started may still write."""
         return self.popen.poll() is not None
 
     def _drain_errors(self) -> None:
@@ -208,7 +208,7 @@ class ProgramProcess:
         self.kill()
 
     def kill(self) -> None:
-        """End it now, with what it has started if that is known."""
+        """End it now, with the processes that it started if they are known."""
         # Within a worker, which leads its session, the group is the worker's own: to kill it
         # would end the worker.
         if self.own_group:
@@ -304,7 +304,7 @@ def make_patience_steps() -> Iterator[float]:
 
 
 def print_waiting_message(what: str) -> None:
-    """Say to whoever waits what is waited for."""
+    """Tell whoever waits the reason."""
     print(f"dpaudit: {what}", file=sys.stderr, flush=True)
 
 

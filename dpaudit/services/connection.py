@@ -124,7 +124,7 @@ def _send_request(request: ServiceRequest, timeout: float, most: int) -> Service
 
 
 def _set_quick_acknowledgement(connected: socket.socket) -> None:
-    """Acknowledge at once what comes in parts, for which its sender waits: 40 ms an answer."""
+    """Acknowledge parts of an answer at once, as their sender waits for that: 40 ms an answer."""
     if hasattr(socket, "TCP_QUICKACK"):
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 

@@ -152,7 +152,7 @@ class Journal:
             page.seen = replace(page.seen, refusals=page.seen.refusals + 1)
 
     def note(self, change: Callable[[ServiceUsage], ServiceUsage]) -> None:
-        """Take note of what was seen."""
+        """Note a change of the usage."""
         with self._page() as page:
             page.seen = change(page.seen)
 

@@ -1,4 +1,4 @@
-"""A service as a mechanism: an output is what one request is answered."""
+"""A service as a mechanism: an output is the answer to one request."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class Service(Outside):
 
     @property
     def reaches(self) -> tuple[str, str]:
-        """A connection: what is behind it may keep anything."""
+        """A connection: a service behind it may keep anything."""
         return "connection", self.name
 
     @property
@@ -159,7 +159,7 @@ class Service(Outside):
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of what is asked: not of the service, which nobody can look at."""
+        """The SHA-256 of the request: not of the service, which nobody can look at."""
         stated = {
             one.name: _convert_body_to_json(getattr(self, one.name))
             for one in fields(self)
@@ -307,7 +307,7 @@ def cache_said(answer: ServiceAnswer) -> str:
 
 
 def _template_of(body: Any, headers: Mapping[str, str]) -> tuple[Any, Kind]:
-    """Return a body and what it is: JSON as a value where it can be read as such."""
+    """Return a body and its kind: JSON as a value where it can be read as such."""
     if not isinstance(body, str):
         return body, "json"
     said = next((v for name, v in headers.items() if name.lower() == "content-type"), "")

@@ -82,7 +82,7 @@ def get_environment_variable(name: str) -> str:
 
 
 def words_in(text: Any) -> frozenset[str]:
-    """Return the words of a template, of text or of what is written as JSON.
+    """Return the words of a template, of text or of a value of JSON.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def _of_form(text: str) -> str:
 
 
 def _fill_template_words(value: Any, values: TemplateValues) -> Any:
-    """Return a value of JSON with words replaced: one that stands alone by what it stands for."""
+    """Return a value of JSON with words replaced: a word that stands alone by its value."""
     if isinstance(value, str):
         alone = _WORD.fullmatch(value)
         if alone:

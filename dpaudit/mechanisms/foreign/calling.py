@@ -54,7 +54,7 @@ _NAMED = inspect.Parameter.KEYWORD_ONLY
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument: what it is, what the parameter is called, and whether it is given by name."""
+    """An argument: its value, the name of its parameter, and whether it is given by name."""
 
     role: Role
     name: str
@@ -239,7 +239,7 @@ _returned: set[int] = set()  # what was called in this process and returned, by 
 
 @dataclass(frozen=True)
 class Calls:
-    """Other people's code, and how it is called: what draws observations.
+    """Other people's code, and how it is called to draw observations.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ class Calls:
         return nullcontext() if given else _global_generators(rng)
 
     def one(self, dataset: Any, rng: Generator) -> Any:
-        """Return one observation; of code that draws several what it returns for one."""
+        """Return one observation; of code that draws several, the value it returns for one."""
         if self.when == "first" and self.again is not None:
             return replace(self, function=self.again(), when=None).one(dataset, rng)
         self._call_before(dataset, rng)

@@ -57,7 +57,7 @@ def find_carried_noise(mechanism: Any) -> list[str]:
 
 
 def _find_noise_names(value: Any, name: str, seen: set[int], deep: int) -> Iterator[str]:
-    """Yield names under which a value, or what it refers to, may be noise."""
+    """Yield names under which a value, or one it refers to, may be noise."""
     if id(value) in seen or deep > _DEEP:
         return
     seen.add(id(value))
@@ -82,7 +82,7 @@ def _find_noise_names(value: Any, name: str, seen: set[int], deep: int) -> Itera
 
 
 def _find_noise_names_inside(value: Any, name: str, seen: set[int], deep: int) -> Iterator[str]:
-    """Yield names of what containers and objects hold."""
+    """Yield names of the values that containers and objects hold."""
     if isinstance(value, Mapping):
         for key, one in list(value.items())[:_MANY]:
             if could_be_noise(key):
@@ -112,7 +112,7 @@ def _of_object(value: Any, name: str, seen: set[int], deep: int) -> Iterator[str
 
 
 def _of_function(function: FunctionType, seen: set[int], deep: int) -> Iterator[str]:
-    """Yield names of what a function refers to that did not come with an import."""
+    """Yield names of the values that a function refers to and that did not come with an import."""
     inner = getattr(function, "__wrapped__", None)
     if inner is not None:
         yield from _find_noise_names(inner, function.__name__, seen, deep + 1)

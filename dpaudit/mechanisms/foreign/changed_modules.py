@@ -53,7 +53,7 @@ def require_as_imported(home: str, here: dict[str, str], crew: Crew) -> None:
 
 
 def compute_fingerprints(owner: FunctionType | type) -> dict[str, str]:
-    """Return how what a function or class names in its module looks, by name.
+    """Return the fingerprints of all that a function or class names in its module, by name.
 
     Empty for one that no other process would import.
 

@@ -182,7 +182,7 @@ def _call_refresher(function: Callable[..., Any], rng: Generator) -> None:
 
 
 def _get_call_parameters(function: Any) -> Any:
-    """Return the parameters of what is called; none of a class, or of what is compiled."""
+    """Return the parameters of the called routine; none of a class, or of a compiled one."""
     try:
         return (
             {}

@@ -44,7 +44,7 @@ def nothing() -> None:
 
 
 def start_mechanism(mechanism: Any) -> None:
-    """Return nothing, where the mechanism is: what is no code of Python begins, if it did not."""
+    """Return nothing, where the mechanism is: a program or a service begins, if it did not."""
     if (outside := outside_of(mechanism)) is not None:
         outside.begin()
 
@@ -59,7 +59,7 @@ def pickle_referenced_object(what: str, reference: str) -> bytes:
 
 
 def identity_of(mechanism: Any) -> tuple[Any, ...]:
-    """Return the identity of a mechanism, or what has none."""
+    """Return the identity of a mechanism, or the name of a part that has none."""
     try:
         found = identified(mechanism, caches=True)
     except Unidentified as error:

@@ -1,4 +1,4 @@
-"""Code that its calls change: what its first call returns, and what its later ones do.
+"""Code that its calls change: the output of its first call, and those of its later ones.
 
 An instance, or a module by its globals, may count its calls, fill a cache or spend a budget. Then
 its first output has a law of its own, which a process draws once and its later calls hide. Whether
@@ -74,7 +74,7 @@ def as_remembered(given: Any) -> Any:
 def is_changed(
     mechanism: object, datasets: Sequence[Any], trials: int, rngs: Sequence[Generator]
 ) -> bool:
-    """Return whether calls change what is called; it is called if it was not before.
+    """Return whether calls change the called code; it is called if it was not before.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def is_changed(
 
 
 class Pristine:
-    """Code of this process as it is before a call: what makes others of it, and tells a change.
+    """Code of this process as it is before a call: makes copies of it, and tells a change.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Pristine:
 
     @property
     def is_changed(self) -> bool:
-        """Whether calls have changed what is called, as its pickle shows."""
+        """Whether calls have changed the called code, as its pickle shows."""
         return self._blob is not None and _pickle_called(self._calls.function) != self._blob
 
     def first(self) -> Calls:
@@ -138,7 +138,7 @@ class Pristine:
 def copies_repeat(
     make: Callable[..., Any], arguments: tuple[Any, ...], dataset: Any, seed: int
 ) -> bool:
-    """Return `carries_noise` of what is made of arguments, of first calls alone."""
+    """Return `carries_noise` of a mechanism made of arguments, of first calls alone."""
     calls: Calls | None = getattr(make(*arguments), "calls", None)
     return calls is not None and calls.when == "first" and carries_noise(calls, dataset, seed)
 
@@ -269,7 +269,7 @@ def _may_change(calls: Calls) -> bool:
 
 
 def _pickle_called(function: Any) -> bytes | None:
-    """Return the pickle of what is called, but for its generators; None if it has none.
+    """Return the pickle of the called code, but for its generators; None if it has none.
 
     Modules of the user's are in it with what of them is referred to, where that can be pickled.
     """
@@ -284,7 +284,7 @@ def _pickle_called(function: Any) -> bytes | None:
 
 
 def _find_home_modules(function: Any) -> list[str]:
-    """Return the names of the user's own modules that what is called comes from, and uses."""
+    """Return the names of the user's own modules that the called code comes from, and uses."""
     waiting, found = [_home_of(function)], dict[str, None]()
     while waiting:
         module = sys.modules.get(waiting.pop())

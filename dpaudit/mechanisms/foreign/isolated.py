@@ -64,7 +64,7 @@ be stopped
 
 
 class Placed(NamedTuple):
-    """A mechanism where it runs, and what makes it elsewhere, if it is in this process.
+    """A mechanism where it runs, and the maker of it elsewhere, if it is in this process.
 
     ``remarks`` say where it runs, if not in fresh processes, what went there along with it, and
     what a mechanism that is no code of Python says of itself.
@@ -141,7 +141,7 @@ def _format_carried(names: Sequence[str], not_afresh: Sequence[str]) -> tuple[st
 def isolate_reference(
     reference: str, isolation: Isolation, reading: ObservationSettings = AS_IT_IS
 ) -> Placed:
-    """Return the mechanism that ``"module:object"`` names, or what that makes, where it is to run.
+    """Return the mechanism that ``"module:object"`` names, or that it makes, where it is to run.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def _require_processes(isolation: Isolation, reading: ObservationSettings) -> No
 
 
 def make_isolated(what: str, reference: str, isolation: Isolation) -> Any:
-    """Return the object that ``"module:object"`` names, or what it returns, made elsewhere.
+    """Return the object that ``"module:object"`` names, or the one it returns, made elsewhere.
 
     What it holds of other people's types is imported here too.
 

@@ -122,7 +122,7 @@ class CodeMechanism(Wraps, ForeignCode):
             return [self.observe(dataset, rng) for _ in range(trials)]
 
     def observe(self, dataset: Any, rng: Generator) -> dict[str, Any]:
-        """Return the output of one call, and what else is watched."""
+        """Return the output of one call, and everything else that the audit observes."""
         seen: dict[str, Any] = {}
         with warnings.catch_warnings(record=True) as caught:
             # Python shows a warning once for each place: only the first call would have it.
@@ -208,7 +208,7 @@ class CodeMechanism(Wraps, ForeignCode):
         return get_kept_parts(observation, self.ignored)
 
     def _draw_observations(self, dataset: Any, trials: int, rng: Generator) -> Any:
-        """Return so many observations, or refuse what is something else."""
+        """Return so many observations, or refuse a return value of another kind."""
         # The copy repeats the same draws, and leaves the generator as it is.
         with convert_mechanism_errors(
             self, trials, dataset, lambda made: self.observations(made, trials, copy.deepcopy(rng))
@@ -241,7 +241,7 @@ class CodeMechanism(Wraps, ForeignCode):
         return found
 
     def _tokens(self, observation: Any) -> Iterator[LeafToken]:
-        """Yield the discrete values of an observation, and what the layout has no column for."""
+        """Yield the discrete values of an observation, and those without a column."""
         for part in (part for both in split_observation(observation).values() for part in both):
             if isinstance(part, LeafToken):
                 yield part

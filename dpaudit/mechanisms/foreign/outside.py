@@ -42,7 +42,7 @@ class Outside(ABC):
 
     @property
     def names_datasets(self) -> bool:
-        """Whether its datasets are names, of what it holds itself."""
+        """Whether its datasets are names of data that it holds itself."""
         return False
 
     @property
@@ -51,7 +51,7 @@ class Outside(ABC):
         return "process", self.name
 
     def read_as(self, read: Any, fresh: Any) -> tuple[Outside, Any, Any]:
-        """Return the mechanism with what it reads and makes anew by itself, and what is left."""
+        """Return the mechanism with the settings that it takes itself, and those that are left."""
         return self, read, fresh
 
     def with_file(self, records: Any, path: Path) -> Outside:

@@ -208,7 +208,7 @@ class Isolated(ForeignCode):
         return self._call(question, *arguments)
 
     def make_derived_proxy(self, make: Callable[..., Any], *arguments: Any) -> Isolated:
-        """Return the proxy, in the same workers, of what is made of the mechanism there."""
+        """Return the proxy, in the same workers, of an object made of the mechanism there."""
         base = self._without_layout or self
         proxy = make_proxy(self.crew, (make, (*base.made, *arguments)))
         vars(proxy).update({one: vars(base)[one] for one in _OF_CODE if one in vars(base)})
@@ -230,7 +230,7 @@ class Isolated(ForeignCode):
 
     @cached_property
     def __identified__(self) -> Identity:
-        """Its identity in parts, with what nobody can look at."""
+        """Its identity in parts, with the parts that nobody can look at."""
         if self._without_layout is not None:
             return self._without_layout.__identified__
         if self._at_all_calls is not None:
@@ -311,7 +311,7 @@ class _Neighbours(_ProxyLaw):
 
 
 def make_proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
-    """Return the proxy that has the methods of what is made in a worker."""
+    """Return the proxy that has the methods of the object made in a worker."""
     name, has, flags, libraries, place, said = crew.call(_describe_mechanism, Isolated(crew, made))
     # Fresh processes, and the workers from now on, import the user's own code alone.
     the_keeper().preload(libraries)

@@ -159,7 +159,7 @@ def _draw_watched_answers(mechanism: Isolated, dataset: Any, seed: int) -> Array
 def _prepare_layout(
     mechanism: Isolated, datasets: Sequence[Any], seed: int
 ) -> tuple[Isolated, list[tuple[int, int, float]]]:
-    """Return a mechanism with a layout, and what in its answers never varies."""
+    """Return a mechanism with a layout, and the parts of its answers that never vary."""
     if mechanism.called_as is None:
         return mechanism, []
     rngs = [default_rng(stream(seed, "layout", str(n))) for n in range(len(datasets))]
@@ -173,7 +173,7 @@ def _prepare_layout(
 
 
 def _is_carried_by_value(mechanism: Isolated) -> bool:
-    """Return whether what is called came by value, and was not made where it is."""
+    """Return whether the called code came by value, and was not made where it is."""
     make, given = mechanism.made
     while make in (make_with_layout, without_parts, at_calls):
         make, given = given[:2]

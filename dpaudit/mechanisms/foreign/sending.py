@@ -1,4 +1,4 @@
-"""A mechanism goes to workers: they import it or run it afresh, or get it with what it holds."""
+"""A mechanism goes to workers: they import it or run it afresh, or get it with its contents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpaudit.mechanisms.mechanism import ForeignCode, Mechanism
 
 
 def send_mechanism(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
-    """Return the proxy of a mechanism; what a worker cannot import or run afresh goes along."""
+    """Return the proxy of a mechanism; modules that a worker cannot get itself go along."""
     owner = owner_of(mechanism)
     home, here = getattr(owner, "__module__", None) or "", compute_fingerprints(owner)
     parcel = parcel_for_processes(mechanism, own_generators=True)

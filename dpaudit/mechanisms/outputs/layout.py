@@ -45,7 +45,7 @@ class OtherOutputs(ValueError):
 
 @dataclass(frozen=True)
 class LayoutColumn:
-    """A column: the path of a part, and whether it holds codes of what is discrete there.
+    """A column: the path of a part, and whether it holds codes of discrete values there.
 
     ``everywhere`` says that every observation had the part when the layout was made: its path
     then is no secret of one of them. ``length`` says that the numbers are lengths of texts,
@@ -123,7 +123,7 @@ def doubles_of(given: Any) -> Array:
 
 
 def kind_of(observation: Any) -> str:
-    """Return of what types a number, an array or a list of these is; empty if it is another thing.
+    """Return the types of a number, an array or a list of these, as text; empty for other things.
 
     Examples
     --------
@@ -150,7 +150,7 @@ _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float"}
 
 
 def kinds_of(observations: Any) -> set[str]:
-    """Return of what types observations are; of an array's rows they are all alike."""
+    """Return the types of observations as texts; those of an array's rows are all alike."""
     if type(observations) is np.ndarray and observations.dtype.kind in "biuf":
         return {"rows " + observations.dtype.str}
     if not isinstance(observations, list | tuple):
@@ -237,7 +237,7 @@ class Parted:
     def _rest(
         self, row: Array, found: dict[str, tuple[Part, ...]], place: dict[tuple[str, bool], int]
     ) -> list[tuple[str, str]]:
-        """Fill the columns of a row that have a path; return what has none, and what it is."""
+        """Fill the columns of a row that have a path; return the paths and values of the rest."""
         rest = list[tuple[str, str]]()
         for path, values in found.items():
             for value in values:
@@ -257,7 +257,7 @@ class Parted:
 
 
 def _make_rest_tokens(rest: list[tuple[str, str]]) -> tuple[LeafToken, ...]:
-    """Return which parts are the rest, and what they are."""
+    """Return tokens for the parts without a column: of their kinds, and of their values."""
     kinds = sorted((path, what.split(" ")[0]) for path, what in rest)
     return LeafToken("rest", str(kinds)), LeafToken("rest", str(sorted(rest)))
 
@@ -336,7 +336,7 @@ def get_kept_parts(
 
 
 def is_ignored(path: str, ignored: Sequence[str]) -> bool:
-    """Return whether a part, or what it is in, has one of these names, wherever it is.
+    """Return whether a part, or a container of it, has one of these names, wherever it is.
 
     Leaving out what an observer sees is a function of what he sees: what is certified of the rest
     holds for the whole.

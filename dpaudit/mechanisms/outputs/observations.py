@@ -190,7 +190,7 @@ def _find_parts(
 
 
 def _join_path(path: str, name: str) -> str:
-    """Return the path of what is told about a container, not of what is in it."""
+    """Return the path of a fact about a container, not of a member."""
     return f"{path}.{name}" if path else name
 
 
@@ -200,7 +200,7 @@ _Opened = Iterator[tuple[str, Any, bool]]
 
 
 def _of_mapping(value: Mapping[Any, Any]) -> _Opened:
-    """Yield the set of keys, and what is at each; their order tells nothing."""
+    """Yield the set of keys, and the value at each; their order tells nothing."""
     # Keys of several types do not compare with one another; their names do.
     named = sorted(((_format_member_name(key), key) for key in value), key=lambda one: one[0])
     yield "keys", LeafToken("keys", ", ".join(name for name, _ in named)), False
@@ -324,7 +324,7 @@ def _of_exception(value: BaseException) -> _Opened:
 
 
 def _of_object(value: Any) -> _Opened:
-    """Yield the type and the attributes of an object; of a fitted model what it learned."""
+    """Yield the type and the attributes of an object; of a fitted model, the learned ones."""
     yield "type", LeafToken("type", type(value).__qualname__), False
     held = _get_object_attributes(value)
     # By the convention of scikit-learn what was learned ends in an underscore.
@@ -359,7 +359,7 @@ def _mangle_name(kind: type, name: str) -> str:
 
 
 def _of_graph(value: Any) -> _Opened:
-    """Yield the nodes and the edges of a graph with what they hold."""
+    """Yield the nodes and the edges of a graph with their attributes."""
     yield "type", LeafToken("type", type(value).__qualname__), False
     yield "number_of_edges", int(value.number_of_edges()), False  # of several alike, too
     yield ".nodes", dict(value.nodes(data=True)), True

@@ -32,7 +32,7 @@ _PARTS = "two numbers for each, such as its quotient and remainder by 2**32"
 
 
 class Inexact(ValueError):
-    """Outcomes that doubles do not hold, and what to return instead.
+    """Outcomes that doubles do not hold, and the values to return instead.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def _is_text_varied(seen: Counter[str]) -> bool:
 
 
 def find_numbers(text: str) -> Parts:
-    """Return the numbers of a text, and what is around them; nothing of one that has none.
+    """Return the numbers of a text, and the words around them; nothing of one that has none.
 
     Each number is read as a double, whatever it is a part of.
 
@@ -122,14 +122,14 @@ def choose_texts_of_numbers(
 
 
 def _are_alike(texts: Sequence[Parts], present: int) -> bool:
-    """Return whether numbers vary, and what is around them does not, in all texts there are."""
+    """Return whether numbers vary, and the words around them do not, in all texts there are."""
     around = {one[AROUND] for one in texts}
     varied = any(one != texts[0] for one in texts)
     return varied and len(around) == 1 and len(texts) == present >= _LEAST
 
 
 def add_text_parts(found: Parts, opened: Sequence[str]) -> Parts:
-    """Return parts of an observation and, of the texts at these paths, what is in them.
+    """Return parts of an observation and, of the texts at these paths, the parts in them.
 
     Examples
     --------
