@@ -1,4 +1,4 @@
-"""Views as a certificate: the program, who sees which coordinates, what changes, and the brackets.
+"""Views as a certificate: program, coordinates that each observer sees, changes and brackets.
 
 `dpaudit.verification.views` checks it again, and nothing of this package is used for that. Doubles
 are written with as many digits as tell them apart, fractions as text ("1/3").

@@ -171,7 +171,7 @@ class _Ball(Change):
 
 
 class L2Ball(_Ball):
-    """The Euclidean norm of what changes is at most a radius."""
+    """The Euclidean norm of the change is at most a radius."""
 
     @property
     def words(self) -> str:
@@ -194,7 +194,7 @@ class L2Ball(_Ball):
 
 
 class L1Ball(_Ball):
-    """The sum of the absolute values of what changes is at most a radius."""
+    """The sum of the absolute values of the change is at most a radius."""
 
     @property
     def words(self) -> str:

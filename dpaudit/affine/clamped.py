@@ -54,7 +54,7 @@ from dpaudit.affine.substitution import MidpointEnclosure, Parts, SparseEntries,
 
 @dataclass(frozen=True, eq=False)
 class Clamped:
-    """Equations for noise and data, as a recursion from both to what must be made up for.
+    """Equations for noise and data, as a recursion from both to the sums that pivots make up for.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def _compute_group_norms(group: NDArray[np.int64], sizes: Array, count: int) -> 
 
 
 def clamp_view(program: AffineProgram, seen: Ids, changed: Ids) -> Clamped | None:
-    """Return the equations of a view; None if it knows some of what changes.
+    """Return the equations of a view; None if it knows some of the changed data.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def _largest_by(group: NDArray[np.int64], size: Array) -> NDArray[np.int64]:
 
 
 def _apply_pivots(layout: _Layout, pivots: _Pivots) -> _Layout:
-    """Return the recursion with sums turned about, and pivots in place of what they make up for."""
+    """Return the recursion with sums turned about, and pivots in place of the others."""
     graph, entries = layout.graph, layout.graph.entries
     way = entries.where(pivots.entries)
     to, factor = np.full(graph.size, NOWHERE, dtype=np.int64), np.ones(graph.size)

@@ -1,4 +1,4 @@
-"""Whether a function does to plain numbers what it did to forms.
+"""Whether a function computes on plain numbers the values that it computed on forms.
 
 Of each run with other draws and other private data, small and large, every number that is returned
 has to be that of the program within the rounding of its summands.
@@ -87,7 +87,7 @@ class Traced:
 
     @property
     def seen(self) -> Any:
-        """All whose numbers are compared: outputs, and what inputs may depend on."""
+        """All numbers that are compared: outputs, and all values that inputs may depend on."""
         return [self.output, [one.arguments for one in self.calls], self.looked]
 
 
@@ -109,7 +109,7 @@ _OTHERWISE = (
 def compare_runs(
     function: Function, traced: Traced, private: Any, seed: int, most: int
 ) -> RunAgreement:
-    """Return whether runs on plain numbers, so many at most, return what was traced."""
+    """Return whether runs on plain numbers, so many at most, return the traced values."""
     rng = np.random.Generator(np.random.PCG64(seed))
     count = int(np.clip(_ENOUGH // max(traced.program.size, 1), _FEWEST, max(most, _FEWEST)))
     runs, once = list[_PlainRun](), _run_plainly if traced.tracing.unit is None else _run_with_data

@@ -43,7 +43,7 @@ def own_constructors(tracing: FormTracing, function: Any) -> AbstractContextMana
 
 
 def _make_form_replacements(tracing: FormTracing) -> Iterator[tuple[Any, Any]]:
-    """Yield functions and what stands in for them."""
+    """Yield functions and their replacements."""
     of_arrays = [getattr(np, name) for name in _OF_ARRAYS]
     yield from constructors.common_replacements(_Forms(tracing), of_arrays)
     for path, place in _OF_COLUMNS.items():
@@ -91,7 +91,7 @@ class _Forms:
         return made
 
     def refusal(self, reason: str) -> NotAffine:
-        """Note a refusal, and return what is raised for it."""
+        """Note a refusal, and return the error to raise for it."""
         return self.tracing.refuse(reason)
 
     def make(self, original: Any, given: Any, named: Any) -> AffineForm:

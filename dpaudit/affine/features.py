@@ -60,7 +60,7 @@ _ALIKE = 1e-13  # of a coordinate's shift and spread: rounding
 
 @dataclass(frozen=True, eq=False)
 class ViewLaw:
-    """The Gaussian law of what an observer sees of a function of one of two datasets.
+    """The Gaussian law of an observer's view of a function of one of two datasets.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ViewLaw:
         return self.program.leaves("noise")
 
     def table(self, kind: Exact, keep: Any) -> tuple[Any, Any]:
-        """Return W and the mean of what is seen and kept, given the normals seen as such."""
+        """Return W and the mean of the kept coordinates, given the normals seen as such."""
         # A normal that is seen as such is a number for the observer, and no noise any longer.
         unknown = np.setdiff1d(np.arange(len(self._noise)), self.known)
         both = self.program.coefficients(kind, self.ids[keep], self._noise[unknown])
@@ -126,7 +126,7 @@ class ViewPair:
 
     @cached_property
     def _rows(self) -> Any:
-        """Places of what is seen, without normals."""
+        """Places of the seen coordinates, without normals."""
         return np.flatnonzero(self.here.known < 0)
 
     # --- told apart for sure? ----------------------------------------------------------------
@@ -183,7 +183,7 @@ class ViewPair:
 
     @cached_property
     def _basis(self) -> Any:
-        """Places of what the rest depends on."""
+        """Places of the seen coordinates on which the others depend."""
         kind = self._kinds[0]
         return self._rows[independent_rows(kind, self.here.table(kind, self._rows)[0])]
 
@@ -268,7 +268,7 @@ class _Diagonal:
 
 
 def _diagonalise_covariances(noise: arb_mat, other: arb_mat, shift: arb_mat) -> _Diagonal:
-    """Diagonalise both covariances together, and bound what is left over."""
+    """Diagonalise both covariances together, and bound the remainder."""
     # Doubles are good enough to find X: how far it is from the exact one is enclosed below.
     one = np.asarray(np.linalg.qr(get_midpoints(noise).T, mode="r"))
     inner = np.linalg.solve(one.T, get_midpoints(other))

@@ -75,7 +75,7 @@ class FormTracing:
     last_product: Any = None
 
     def refuse(self, reason: str, place: str | None = None) -> NotAffine:
-        """Note a refusal, for good, and return what is raised for it."""
+        """Note a refusal, for good, and return the error to raise for it."""
         here = place or tracked.place()
         # For good: code that catches the error and goes on is refused at the end all the same.
         self.refusal = self.refusal or (here, reason)
@@ -219,7 +219,7 @@ class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
         return self.value
 
     def refusal(self, reason: str) -> NotAffine:
-        """Note a refusal, and return what is raised for it."""
+        """Note a refusal, and return the error to raise for it."""
         return self.tracing.refuse(reason)
 
     # --- parts -------------------------------------------------------------------------------

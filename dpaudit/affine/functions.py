@@ -77,7 +77,7 @@ def _is_rule_applicable(rule: Callable[..., Any], args: Any, named: Any) -> bool
 
 
 def _copy_result(found: Any) -> Any:
-    """Return a result in memory of its own: what is written into a form later is not in it."""
+    """Return a result in memory of its own, which later writes into a form do not reach."""
     if isinstance(found, list | tuple):
         return type(found)(map(_copy_result, found)) if not hasattr(found, "_fields") else found
     return found.copy() if isinstance(found, np.ndarray) and found.base is not None else found
@@ -311,7 +311,7 @@ def _apply_einsum(tracing: FormTracing, text: Any, *operands: Any, optimize: Any
 
 
 def _two_operands(tracing: FormTracing, text: str, operands: Any) -> tuple[str, tuple[Any, Any]]:
-    """Return an einsum whose public arrays are multiplied first, of what the rest needs."""
+    """Return an einsum that multiplies public arrays first, over the letters the rest needs."""
     given, arrow, result = text.replace(" ", "").partition("->")
     letters = given.split(",")
     forms = [
@@ -454,7 +454,7 @@ _RULES: dict[Any, Callable[..., Any]] = {
 
 
 class _LinearRules:
-    """The rules of what is linear."""
+    """The rules of linear operations."""
 
     operate = staticmethod(apply_ufunc)
     call = staticmethod(apply_function)

@@ -58,7 +58,7 @@ class Graph:
         return select_table_ranges(self.uses, columns)
 
     def shorten(self, known: Chosen) -> Graph:
-        """Return the parts that are not known, sums of one part replaced by what they are made of.
+        """Return the parts that are not known, with sums of one part replaced by that part.
 
         A factor of a sum of one part goes over to whatever that is a part of.
         """

@@ -1,4 +1,4 @@
-"""Adaptive inputs: what a record adds in a round is bounded, and may depend on all that is known.
+"""Adaptive inputs: a record's bounded addition to a round may depend on all that is known.
 
 A clipped gradient is no linear function of a model. What a recursion does with it may be: then it
 is linear in inputs and noise, and an input is a block of private data that is made while the code
@@ -164,7 +164,7 @@ class AdaptiveInputs:
 
 
 class _Clipped:
-    """The sum over records of what a function returns, each row clipped."""
+    """The sum over records of a function's values, each row clipped."""
 
     def __init__(self, function: Source, inputs: AdaptiveInputs) -> None:
         self.function, self.inputs = function, inputs

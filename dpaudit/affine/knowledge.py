@@ -89,13 +89,13 @@ class AdaptiveView(View):
 
     @cached_property
     def lacks(self) -> Ids:
-        """The coordinates of arguments that do not follow from what is seen; none if exact."""
+        """The coordinates of arguments that do not follow from the view; none if exact."""
         unknown = self._not_formed
         return unknown if len(unknown) and not self._are_combinations[0] else unknown[:0]
 
     @property
     def is_upper(self) -> bool:
-        """Whether the upper end is that of an observer who is given what this one lacks."""
+        """Whether the upper end is that of an observer who also has the missing coordinates."""
         return bool(len(self.lacks))
 
     @cached_property
@@ -115,7 +115,7 @@ class AdaptiveView(View):
 
     @cached_property
     def proof(self) -> Proof:
-        """The method that decides whether mu is finite and on what inputs depend."""
+        """The method that decides whether mu is finite and on which numbers inputs depend."""
         view = self.upper_view if self.is_upper else View(self.program, self.ids, self.change)
         by_ranks = len(self._not_formed) and not self.is_upper
         return "primes" if by_ranks and not self._are_combinations[1] else view.proof
@@ -126,7 +126,7 @@ class AdaptiveView(View):
 
     @cached_property
     def _not_formed(self) -> Ids:
-        """The coordinates of arguments that the program does not form of what is known."""
+        """The coordinates of arguments that the program does not form from known ones."""
         known = find_known(self.program, self.ids, self._changed, self.calls)
         every = _arguments_behind(self.program, self.ids, self.calls)
         return np.asarray(every[~known[every]])
@@ -174,7 +174,7 @@ class AdaptiveView(View):
 def find_known(
     program: AffineProgram, seen: Ids, changed: Ids, calls: Sequence[InputCall]
 ) -> Known:
-    """Return for every coordinate whether it is formed of what an observer knows, ``(size,)``.
+    """Return for every coordinate whether it is formed of an observer's knowledge, ``(size,)``.
 
     Parameters
     ----------

@@ -168,7 +168,7 @@ def format_shapes(value: Any) -> str:
 
 
 def _is_record(value: Any) -> bool:
-    """Return whether a value is of a dataclass that holds nothing but what it is made of."""
+    """Return whether a value is of a dataclass that holds nothing but its constructor's fields."""
     if isinstance(value, type) or not is_dataclass(value):
         return False
     known = fields(value)
@@ -178,7 +178,7 @@ def _is_record(value: Any) -> bool:
 
 
 def items_of(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield names or places of what a container holds, and what that is; of no other value."""
+    """Yield each item of a container after its name or place; nothing for any other value."""
     if isinstance(value, dict):
         yield from value.items()
     elif isinstance(value, list | tuple):

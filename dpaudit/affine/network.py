@@ -1,4 +1,4 @@
-"""Arrays of messages between participants: what one run sends, and who knows what of it.
+"""Arrays of messages between participants: those of one run, and who knows which of them.
 
 A run is plain numpy, from private numbers and standard normals to all that is sent. Traced
 (`dpaudit.affine.reading`), every message is a coordinate of a program, exactly as that code forms

@@ -72,7 +72,7 @@ class Observation:
 
     @cached_property
     def columns(self) -> Ids:
-        """The normals that what it sees is made of, and that it does not see by themselves."""
+        """The normals behind its coordinates that the observer does not see by themselves."""
         normals = self.program.leaves("noise")
         used = normals[self.program.reached(self.rows)[normals]]
         return np.setdiff1d(used, self.ids)
@@ -135,7 +135,7 @@ class Observation:
 
     @cached_property
     def rough(self) -> tuple[Array, Array, Array] | None:
-        """Normals u with ``W u`` near L by eleven digits of each row, what is left, and L.
+        """Normals u with ``W u`` near L by eleven digits of each row, the remainder, and L.
 
         None of a view that is large, or whose numbers leave the range of doubles.
         """

@@ -1,4 +1,4 @@
-"""Sums of forms, and their products with public numbers: what operators append to a program."""
+"""Sums of forms, and their products with public numbers: operators append them to a program."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _scatter_form_ids(
 
 
 def _make_aligned_form(tracing: FormTracing, ids: Ids, value: NDArray[Any]) -> AffineForm:
-    """Return a form whose ids lie in memory as its numbers do: what is a view of one is of both."""
+    """Return a form whose ids lie in memory as its numbers do: a view of one is of both."""
     numbers = np.asarray(value, dtype=float)
     placed = np.empty_like(numbers, dtype=np.int64, subok=False)
     placed[...] = ids
@@ -262,7 +262,7 @@ def _shape_of_matmul(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int,
 
 
 class Product(NamedTuple):
-    """A product that was formed: what of, and by which matrix."""
+    """A product that was formed: its coordinates and its matrix."""
 
     letters: Contraction
     shape: tuple[int, ...]

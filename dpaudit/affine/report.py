@@ -59,7 +59,7 @@ class ObserverFinding:
     is_upper
         Whether the upper end is that of an observer who is given what adaptive inputs depend on.
     hangs_on_digits
-        Whether digits beyond the eleventh of what is seen decide mu.
+        Whether digits beyond the eleventh of the seen numbers decide mu.
     """
 
     about: str

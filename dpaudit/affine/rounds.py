@@ -152,7 +152,7 @@ class Gram(Strategy):
 
     @property
     def is_causal(self) -> bool:
-        """Always: inputs come before what is made of them."""
+        """Always true: inputs come before the coordinates that are formed from them."""
         return True
 
     def square(self, rounds: Sequence[int], signs: Sequence[int] | None = None) -> Entry:
@@ -197,7 +197,7 @@ def _bound_spectral_norms(blocks: NDArray[Any]) -> NDArray[Any]:
 
 
 def _bound_block_form_below(blocks: NDArray[Any]) -> arb:
-    """Return ``sum u_s' M_st u_t`` of unit vectors that turn towards what makes it larger."""
+    """Return ``sum u_s' M_st u_t`` of unit vectors that turn towards a larger sum."""
     table = blocks.astype(float)
     vectors = _first_vectors(table)
     for _ in range(_MOST_TURNS):

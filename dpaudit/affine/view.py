@@ -115,7 +115,7 @@ class View:
 
     @property
     def columns(self) -> Ids:
-        """The normals that what it sees is made of, and that it does not see by themselves."""
+        """The normals behind the view that the observer does not see by themselves."""
         return self.observation.columns
 
     @property
@@ -132,7 +132,7 @@ class View:
 
     @cached_property
     def knows_the_change(self) -> bool:
-        """Whether some of what changes is seen by itself."""
+        """Whether some coordinate of the change is seen by itself."""
         data = self.program.leaves("data")[self.change.locate_changes()]
         return bool(np.isin(data, self.ids).any())
 
@@ -261,7 +261,7 @@ class View:
 
     @cached_property
     def hangs_on_digits(self) -> bool:
-        """Whether digits beyond the eleventh of what is seen decide mu.
+        """Whether digits beyond the eleventh of the seen numbers decide mu.
 
         So it is where constants were rounded that should cancel, or make messages depend on each
         other, and where messages tell something by their last digits alone. Not looked at in views

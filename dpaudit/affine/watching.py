@@ -1,4 +1,4 @@
-"""An observer of a network as a mechanism to be audited: what it sees of runs of the code."""
+"""An observer of a network as an audited mechanism: its outputs are views of runs of the code."""
 
 from __future__ import annotations
 
