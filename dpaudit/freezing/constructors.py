@@ -31,7 +31,7 @@ _SHARING = (np.asarray, np.asanyarray)  # memory of what is an array
 
 
 class StandIns(Protocol):
-    """Stand-ins of arrays, and what constructors make of them."""
+    """Stand-ins of arrays, and the results of constructors on them."""
 
     def holds(self, value: Any) -> bool:
         """Return whether nested lists and tuples hold one."""
@@ -61,7 +61,7 @@ class StandIns(Protocol):
         """Return whether something is a stand-in of numbers that are not public."""
 
     def refusal(self, reason: str) -> Exception:
-        """Note a refusal, and return what is raised for it."""
+        """Note a refusal, and return the error to raise for it."""
 
 
 @contextmanager
@@ -115,7 +115,7 @@ def _holders(function: Any, rooms: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def common_replacements(stand_ins: StandIns, of_arrays: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield constructors, functions of arrays and joiners of numpy, and what stands in for them."""
+    """Yield constructors, functions of arrays and joiners of numpy, and their replacements."""
     for name in MADE:
         yield getattr(np, name), maker(stand_ins, getattr(np, name))
     for name in CONVERTED:
@@ -154,7 +154,7 @@ def maker(stand_ins: StandIns, original: Callable[..., Any]) -> Callable[..., An
 
 
 def converter(stand_ins: StandIns, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a conversion to arrays that leaves stand-ins what they are."""
+    """Return a conversion to arrays that returns stand-ins unchanged."""
 
     @wraps(original)
     def convert(value: Any, *given: Any, **named: Any) -> Any:
@@ -219,7 +219,7 @@ def joiner(stand_ins: StandIns, original: Callable[..., Any]) -> Callable[..., A
 
 @dataclass(frozen=True)
 class Joiner:
-    """``np.r_`` or ``np.c_``, with stand-ins among what is joined.
+    """``np.r_`` or ``np.c_``, with stand-ins among the joined values.
 
     Parameters
     ----------

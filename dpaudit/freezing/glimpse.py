@@ -1,4 +1,4 @@
-"""Two runs with the same noise side by side: how far values moved, and what mechanisms declare.
+"""Two runs with the same noise side by side: how far values moved, and mechanisms' declarations.
 
 Plain, as all of this folder.
 """
@@ -161,7 +161,7 @@ def compute_scaled_movement(one: Call, other: Call, *, squared: bool = False) ->
 
 
 def _scale(one: Call) -> Any:
-    """Return the scale of a noise: of a mechanism of a package, what it declares."""
+    """Return the scale of a noise: of a mechanism of a package, the declared one."""
     said = one.declared
     if one.scale is None and said.get("epsilon", 0.0) > 0 and "sensitivity" in said:
         return said["sensitivity"] / said["epsilon"]

@@ -54,7 +54,7 @@ class SideRuns:
 
 @dataclass
 class Observed:
-    """The runs on two datasets, and whether the first of all drew what a later one did not.
+    """The runs on two datasets, and whether the first of all made draws that a later one lacked.
 
     Or whether a run copied a generator, so that draws which are recorded as new may come again.
     """

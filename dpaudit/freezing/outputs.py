@@ -29,7 +29,7 @@ class Output:
 
 
 def flatten_output(value: Any, error: str | None = None) -> Output:
-    """Return the leaves of an output; what was raised is part of its structure.
+    """Return the leaves of an output; a raised error is part of its structure.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Mechanisms of packages: primitives that say themselves what they claim.
+"""Mechanisms of packages: primitives that state their own claims.
 
 What one draws inside is frozen and recorded too, as of the mechanism. The noise of one that returns
 a number for a number is what it returned less what it was given.

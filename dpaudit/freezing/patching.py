@@ -64,7 +64,7 @@ def _cells(function: Any) -> Iterable[Any]:
 
 
 def _attributes(function: Any) -> dict[str, Any]:
-    """Return the attributes of what a method is bound to."""
+    """Return the attributes of the object that a method is bound to."""
     kept = getattr(getattr(function, "__self__", None), "__dict__", None)
     return kept if isinstance(kept, dict) else {}
 

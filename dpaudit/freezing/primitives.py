@@ -1,4 +1,4 @@
-"""The primitives of numpy, of the standard library and of scipy, and what stands in for them."""
+"""The primitives of numpy, of the standard library and of scipy, and their replacements."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _all_plain(given: Any) -> Any:
 
 
 def _at_an_end(state: Any, fresh: Any, name: str, given: Any, named: Any) -> tuple[Any] | None:
-    """Return the first or the last of what can be drawn, None where nobody knows them."""
+    """Return the first or the last value that can be drawn, None where nobody knows them."""
     low_end = not state.up(fresh)
     if name in ("integers", "randint") and not named and len(given) in (1, 2):
         low, high = (0, given[0]) if len(given) == 1 else given
@@ -142,7 +142,7 @@ def _method(name: str, base: Any, original: Any, title: str) -> Any:
 
 
 class _AnyInstance(type):
-    """The class of a stand-in: what is an instance of the original one is one of it."""
+    """The class of a stand-in: an instance of the original class is one of it."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         original: type = cls.__mro__[1]
@@ -159,7 +159,7 @@ def _stand_in(base: Any, name: str) -> Any:
 
 
 def _frozen_bits(kind: Any, seed: Any = None) -> Any:
-    """Return bits for who draws past what is intercepted; of a module that loads its own."""
+    """Return bits for draws beyond the intercepted ones; of a module that loads its own."""
     state = recorder._STATE[0]
     if state is None or state.loading:
         return kind(seed)

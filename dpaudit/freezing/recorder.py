@@ -42,7 +42,7 @@ class TooMany(RuntimeError):
 
 @dataclass
 class Run:
-    """One run: what was returned or raised, and every call of a primitive in order.
+    """One run: its output or its error, and every call of a primitive in order.
 
     ``error`` is the name of what was ``raised``.
     ``elsewhere`` says whether another thread called one, which is not recorded; ``copied`` whether
@@ -88,7 +88,7 @@ class State:
         return f"{key}#{number}"
 
     def number_of(self, identity: str) -> tuple[int, bool]:
-        """Return the number of what generators share, and whether one of them was made before."""
+        """Return the number of the seed that generators share, and whether it was known before."""
         known = identity in self.seeded
         return self.seeded.setdefault(identity, len(self.seeded)), known
 
@@ -131,7 +131,7 @@ class State:
 
     @property
     def far(self) -> bool:
-        """Whether draws are to be far out: of two such runs, one has what the other has not.
+        """Whether draws are to be far out: of two such runs, one has outputs that the other lacks.
 
         Not for ever: a loop that rejects such draws would not end.
         """
@@ -271,7 +271,7 @@ def _small_draw(seed: int, kind: str, shape: tuple[int, ...], key: str) -> Any:
 
 
 def standard(state: State, kind: str, fresh: Any, shape: tuple[int, ...], key: str = "") -> Any:
-    """Return the standard draw of a law with location and scale; what is spared is not far out."""
+    """Return the standard draw of a law with location and scale; a spared draw is not far out."""
     if not state.far:
         return np.asarray(_STANDARD[kind](fresh, shape))
     up = state.up(fresh, shape)

@@ -1,4 +1,4 @@
-"""The primitives of torch, where it is loaded, and what stands in for them."""
+"""The primitives of torch, where it is loaded, and their replacements."""
 
 from __future__ import annotations
 

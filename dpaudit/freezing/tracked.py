@@ -1,4 +1,4 @@
-"""Numbers that remember that they are noise, so that what they are added to is seen.
+"""Numbers that remember that they are noise, so that the values they are added to are seen.
 
 A float or an array that an intercepted primitive returned is of a subclass. Its arithmetic is that
 of plain numbers, to the last bit. Where it is added to a number that is no noise, the sum without
@@ -27,7 +27,7 @@ _OURS = (_HERE, *(f"dpaudit.{room}." for room in _ROOMS))
 
 @dataclass
 class Meeting:
-    """A sum of a value and noise: where it was made, its centre, and what the noise is times."""
+    """A sum of a value and noise: where it was made, its centre, and the factor of the noise."""
 
     place: str
     centre: Any
@@ -36,7 +36,7 @@ class Meeting:
 
 @dataclass
 class Comparison:
-    """A value with noise compared with another: what they differ by, and that without any noise.
+    """A value with noise compared with another: their difference, with and without the noise.
 
     ``terms`` are the numbers of the calls whose noise is in the difference, and what it is times.
     """

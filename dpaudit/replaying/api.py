@@ -192,7 +192,7 @@ def _measure_pair_distances(pairs: Sequence[Pair[Any]], isolation: Isolation) ->
 
 
 def _prepare_code_place(mechanism: Any, isolation: Isolation, name: str) -> tuple[Any, Isolation]:
-    """Return the code for where it runs; what cannot be sent elsewhere runs here, for hints.
+    """Return the code for where it runs; code that cannot be sent elsewhere runs here, for hints.
 
     Raises
     ------
@@ -224,7 +224,7 @@ def _make_folder_importable(folder: Path | None) -> AbstractContextManager[None]
 
 
 def _format_candidate(one: Candidate) -> str:
-    """Return how a pair was found, and whether it goes beyond what somebody states."""
+    """Return how a pair was found, and whether it goes beyond the stated domain."""
     return one.edit if one.caveat is None else f"{one.edit} ({one.caveat})"
 
 

@@ -110,7 +110,7 @@ def is_unmoved_by_far_draws(
     sides: tuple[SideRuns, SideRuns],
     first: int,
 ) -> bool:
-    """Return whether no far draws move what is seen: several rare ones may have to meet."""
+    """Return whether no far draws move the seen event: several rare ones may have to meet."""
     if not _has_extreme_draws(sides) or any(r.elsewhere for s in sides for r in s.runs):
         return False
     own, other = data if seen.favours == "dataset" else data[::-1]

@@ -1,4 +1,4 @@
-"""Events counted on real runs, in which nothing is replaced: what is the same whatever the noise.
+"""Events counted on real runs, in which nothing is replaced: differences under any noise.
 
 An event is chosen on a few runs, and certified on fresh ones: a true claim is then refuted with a
 probability of at most ``1 - confidence``, whatever primitives were not intercepted.

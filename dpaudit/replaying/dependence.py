@@ -126,7 +126,7 @@ def _compare_runs(first: Run, others: Iterable[Run]) -> DependenceCheck:
 
 
 def _has_lawful_runs(laws: Laws, made: Sequence[tuple[Run, Output]]) -> bool:
-    """Return whether runs returned what the laws say that were read off others."""
+    """Return whether runs agree with the laws that were read off others."""
     side = SideRuns(runs=[run for run, _ in made], outputs=[output for _, output in made])
     if any(one.structure != laws.structure for one in side.outputs):
         return False
@@ -166,7 +166,7 @@ def _merge_looked(
 
 
 def _find_outermost_calls(calls: dict[str, Call]) -> set[str]:
-    """Return the calls that no other call contains: what a mechanism of a package draws is its."""
+    """Return the calls that no other call contains: a packaged mechanism's draws belong to it."""
     return {name for name, call in calls.items() if call.parent is None}
 
 

@@ -1,4 +1,4 @@
-"""Events that tell two laws apart, and what each proves.
+"""Events that tell two laws apart, and the epsilon that each proves.
 
 An event is about numbers of the output alone. Its probabilities P on one dataset and Q on the other
 follow from the laws, and (epsilon, delta)-DP demands ``P <= exp(epsilon) Q + delta``. So every
@@ -146,7 +146,7 @@ def _find_events(dataset: Laws, neighbour: Laws, delta: float) -> Iterator[Repla
 
 
 def same_law(one: NumberLaw, other: NumberLaw) -> bool:
-    """Return whether two laws are one, up to what rounding of doubles does."""
+    """Return whether two laws are one, up to the rounding of doubles."""
     alike = (one.kind, one.post) == (other.kind, other.post)
     unit = max(abs(one.factor), abs(other.factor))
     factors = (one.factor, other.factor)

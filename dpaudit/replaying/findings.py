@@ -287,7 +287,7 @@ def _worth_counting(
 
 
 def _is_unreached_constant(seen: OutputEvent, laws: tuple[Laws, Laws]) -> bool:
-    """Return whether what is seen is constant, and another, in all frozen runs too."""
+    """Return whether the seen value is constant, and another, in all frozen runs too."""
     own, other = laws if seen.favours == "dataset" else laws[::-1]
     if seen.what == "structure":
         return own.structure is not None and other.structure not in (None, own.structure)

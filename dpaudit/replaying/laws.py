@@ -65,7 +65,7 @@ KINDS: Mapping[str, tuple[Callable[[float], float], Callable[[float], float]]] =
 
 @dataclass(frozen=True)
 class StandardDraw:
-    """One standard draw: which frozen one, which entry of it, and what was made of it first."""
+    """One standard draw: which frozen one, which entry of it, and its first transformation."""
 
     key: str
     entry: int
@@ -282,7 +282,7 @@ def _add_call_draws(
     waits: _Waits,
     hints: Sequence[Any],
 ) -> _Waits:
-    """Add a draw, and what people make of it: Laplace noise of uniform draws, and the like."""
+    """Add a draw, and usual transformations of it: Laplace noise of uniform draws, and so on."""
     hint = hints[0]
     if call.kind in KINDS:
         found.add(name, call.kind, column, hint=hint)

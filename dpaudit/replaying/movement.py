@@ -1,4 +1,4 @@
-"""The calls of two runs with the same frozen noise, side by side: what moved, and what it spent."""
+"""The calls of two runs with the same frozen noise, side by side: movements, and spending."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _compute_spent_scales(
 def _find_centre_difference(
     call: Call, other: Call
 ) -> tuple[str, Any, tuple[Any, Any], str | None]:
-    """Return where the centre was seen, its difference, and what the noise is times there."""
+    """Return where the centre was seen, its difference, and the factor of the noise there."""
     met = len(call.meetings) == len(other.meetings)
     pairs = list(zip(call.meetings, other.meetings, strict=True)) if met else []
     for here, there in pairs:
@@ -176,7 +176,7 @@ def _find_centre_difference(
 
 
 def _subtract_with_rounding(one: Any, other: Any) -> Any:
-    """Return a difference; what one has and the other has not counts as it is."""
+    """Return a difference; an entry that only one of them has counts as it is."""
     one, other = np.asarray(one, float), np.asarray(other, float)
     try:
         with np.errstate(invalid="ignore"):

@@ -61,7 +61,7 @@ def format_call_row(call: ReplayedCall, a_unit: float | None = None) -> tuple[st
 
 
 def unit_of(call: ReplayedCall) -> str:
-    """Return the unit of what a call spends."""
+    """Return the unit of the spending of a call."""
     return "mu" if call.kind in ("normal", "diffprivlib.Gaussian") else "epsilon"
 
 

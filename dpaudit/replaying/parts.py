@@ -1,4 +1,4 @@
-"""An end-to-end number of parts: what laws prove of each primitive, and what audits measured.
+"""An end-to-end number of parts: the proof for each primitive, and the bound of its audit.
 
 Each kind of primitive that a replay saw is drawn alone, with the parameters that it had and its
 value moved by as much as it moved, and audited as any mechanism is. The parts add up to what all
@@ -136,7 +136,7 @@ def _make_unknown_part(reason: Reason) -> PrimitiveGroup:
 
 
 def total(listed: Sequence[PrimitiveGroup]) -> float | None:
-    """Return the sum of what the parts spend at delta = 0; None where one is unknown there."""
+    """Return the sum of the parts' spending at delta = 0; None where one is unknown there."""
     if any(one.epsilon is None or one.delta > 0 for one in listed):
         return None
     return rounding.sum_up((one.count, one.epsilon or 0.0) for one in listed)

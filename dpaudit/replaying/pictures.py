@@ -29,7 +29,7 @@ _ROW = 0.24
 
 
 def show_replay(found: Replay) -> list[Picture]:
-    """Return the pictures of a replay, undrawn: what calls spend, one for each unit."""
+    """Return the pictures of a replay, undrawn: the spending of calls, one for each unit."""
     return list(_make_spending_pictures(found)) or [_make_empty_picture(found)]
 
 
@@ -103,7 +103,7 @@ def draw_replay(
 
 
 def row_of_replay(found: Replay) -> str:
-    """Return name, claim, what all noisy values spend together, and verdict as a row in LaTeX."""
+    """Return name, claim, joint spending of all noisy values, and verdict as a row in LaTeX."""
     claimed = rf"$\varepsilon$ = {format_number(format_significant(found.epsilon))}"
     if found.delta:
         claimed += rf" at $\delta = {format_number(format_significant(found.delta)).strip('$')}$"

@@ -171,7 +171,7 @@ def in_order(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _that_nothing_kept_reaches(
     standing: Sequence[dict[str, Any]], elsewhere: Elsewhere
 ) -> list[dict[str, Any]]:
-    """Return findings, without those withheld that what a process keeps may reach."""
+    """Return findings, without those withheld because kept state of a process may decide them."""
     read = [one for one in standing if one["held"] and _read_by(one)]
     parts = [part for one in read for part in _read_by(one)]
     same = iter(elsewhere.unmoved(parts) if parts else ())
@@ -328,7 +328,7 @@ def _run_in_fresh_processes(
 def compute_answer_digests(
     function: Function, data: tuple[Any, Any], reads: Sequence[Sequence[Any]], seed: int
 ) -> list[list[list[str]]]:
-    """Return digests of what each count reads in some calls on either dataset."""
+    """Return digests of the part that each count reads in some calls on either dataset."""
     sides, end = list[list[Output]](), time.monotonic()
     for which, one in enumerate(data):
         outputs, end = list[Output](), end + _SECONDS

@@ -1,4 +1,4 @@
-"""The result of a replay: its verdict, its findings, its calls, and what a file says of it."""
+"""The result of a replay: its verdict, its findings, its calls, and its words in a file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _VERDICTS: Mapping[str, Verdict] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayFinding:
-    """A finding: its sort, its tier, a sentence, what it proves, and its place in the source.
+    """A finding: its sort, its tier, a sentence, the bound it proves, and its place in the source.
 
     ``call`` is ``"first"`` where it is of the first call alone, of code that calls change.
     ``fault`` is the code of its kind of fault (docs/faults/index.md); None where it is not decided.
@@ -176,7 +176,7 @@ class Replay:
     def figure(
         self, path: str | os.PathLike[str] | None = None, *, width: float | None = None
     ) -> NDArray[np.object_]:
-        """Return matplotlib axes that show what each call spends; write a file where asked.
+        """Return matplotlib axes that show the spending of each call; write a file where asked.
 
         Numbers have the four digits of the report, unless records are shown.
 
@@ -204,7 +204,7 @@ class Replay:
         return draw_replay(self._for_a_file(), path, width=width)
 
     def to_latex(self) -> str:
-        r"""Return name, claim, what all calls spend together, and verdict: a row in LaTeX."""
+        r"""Return name, claim, joint spending of all calls, and verdict: a row in LaTeX."""
         from dpaudit.replaying.pictures import row_of_replay
 
         return row_of_replay(self._for_a_file())

@@ -81,7 +81,7 @@ class Task:
 
 
 class Loaded(NamedTuple):
-    """Code, a function of data and a generator, its form, and what it drew at import or copied.
+    """Code, a function of data and a generator, its form, and its draws and copies at import.
 
     And what it was before any call, and what was refused as too large.
     """
@@ -96,7 +96,7 @@ class Loaded(NamedTuple):
 
 
 def load_task(task: Task, seed: int = 0) -> Loaded:
-    """Return the code as it is called; what it draws while it is imported follows from ``seed``.
+    """Return the code as it is called; its draws at import follow from ``seed``.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def _is_repeated(task: Task, found: Compared, before: Pristine) -> bool:
 
 
 def _compute_replay_rank(found: Compared, apart: float) -> tuple[int, float, float]:
-    """Return how much two replays show: the tier, what is proved, and what is spent, a unit."""
+    """Return how much two replays show: the tier, the proved bound, and the spending, a unit."""
     worth = {"proof": _BEST, "violation": 3, "withheld": 2, "hint": 1}
     tiers = [worth[one.tier] for one in found.findings]
     if any(one.kind == KIND for one in found.findings):
@@ -213,7 +213,7 @@ def _compute_replay_rank(found: Compared, apart: float) -> tuple[int, float, flo
 
 
 def _get_apparent_spending(one: CallMovement) -> float:
-    """Return a movement in scales, whatever it means: to choose what is looked at."""
+    """Return a movement in scales, whatever it means: to choose the calls to look at."""
     return one.spent or (one.moved / one.scale if one.moved and one.scale else 0.0)
 
 

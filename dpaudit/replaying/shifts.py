@@ -114,7 +114,7 @@ def _one_shift(
 
 
 def _compute_scaled_difference(one: Array, other: Array, scale: Array) -> Array:
-    """Return a difference in scales, without what is rounding in it."""
+    """Return a difference in scales, without the rounding in it."""
     with np.errstate(invalid="ignore", over="ignore"):
         found = one - other
         shift = np.asarray(found / scale)

@@ -169,7 +169,7 @@ def divide_spreads(one: Spread, other: Spread, sample: Array) -> Spread:
 
 
 def _is_row_clip(value: Spread, factor: Spread, *, divides: bool) -> bool:
-    """Return whether a value meets what is made of the norms of its own rows."""
+    """Return whether a value meets a number formed from the norms of its own rows."""
     over = factor.over
     of = value if value.multiple is None else value.multiple[0]
     # `in` compares by identity here, as spreads have no equality: an equal-looking value may have
@@ -241,7 +241,7 @@ def apply_spread_maximum(value: Spread, least_value: float, sample: Array) -> Sp
 
 
 def apply_spread_minimum(value: Spread, most: float, sample: Array) -> Spread:
-    """Return the smaller of a value and a constant; what multiplies norms is cut off above."""
+    """Return the smaller of a value and a constant; a factor of norms is cut off above."""
     found = map_entries(value, sample, min(value.low, most), min(value.high, most), 1.0)
     over = value.over
     if over is None or over.divides or most <= 0:

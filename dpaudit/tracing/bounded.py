@@ -63,7 +63,7 @@ class BoundedReading:
     refusal: tuple[str, str] | None = None
 
     def refuse(self, reason: str) -> NoBound:
-        """Note a refusal, for good, and return what is raised for it."""
+        """Note a refusal, for good, and return the error to raise for it."""
         self.refuse_at(tracked.place(), reason)
         return NoBound(reason)
 
@@ -270,7 +270,7 @@ class BoundedArray(NDArrayOperatorsMixin):
         return BoundedArray(self._reading, made)
 
     def _exact(self, function: Any, given: list[Spread], sample: Array) -> Spread | None:
-        """Return a function of what no history enters, worked out on either side."""
+        """Return a function of values that no history enters, computed on either side."""
         if any(one.both is None for one in given):
             return None
         with np.errstate(all="ignore"):

@@ -150,7 +150,7 @@ _PLAINLY: dict[Any, Callable[..., Any]] = {
 
 
 def apply_decided(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
-    """Return an operation on what is decided."""
+    """Return an operation on decided values."""
     return apply_plain(ufunc, inputs, {})
 
 

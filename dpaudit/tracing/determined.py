@@ -29,7 +29,7 @@ EXTRA = 10  # runs beyond as many as an affine map has coefficients
 
 @dataclass(frozen=True)
 class RunOutput:
-    """An output as what does not vary, and numbers, shape ``(m,)``."""
+    """An output as a fixed part, and numbers, shape ``(m,)``."""
 
     fixed: tuple[str, ...]
     numbers: Array

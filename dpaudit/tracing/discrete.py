@@ -148,7 +148,7 @@ class Choice:
         return value, float(sums[0]), float(sums[1])
 
     def divergence(self, own: Chances, other: Chances) -> float:
-        """Return the expected loss over what both sides have."""
+        """Return the expected loss over the values that both sides have."""
         entries = _generate_entry_laws(np.zeros(own.shape), own, other)
         return math.fsum(
             chance * (math.log(chance) - math.log(q[v]))
@@ -388,7 +388,7 @@ def _exponentiate_shifted_logs(logs: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class CommonDraw:
-    """A draw that is known to be made alike on both sides: how, and what it is given.
+    """A draw that is known to be made alike on both sides: its method, and its arguments.
 
     ``make_widely`` draws what is possible without regard to how likely it is; None where it is not
     known what is: then nobody can look for a rare draw that an output hides.

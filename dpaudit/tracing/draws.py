@@ -130,11 +130,11 @@ class LawState(recorder.State):
         self.is_over = self.is_impossible = False
 
     def refuse(self, reason: str) -> NoLaw:
-        """Note why there is no law, for good, and return what is raised for it."""
+        """Note why there is no law, for good, and return the error to raise for it."""
         return self.refuse_for((tracked.place(), reason))
 
     def refuse_for(self, refusal: tuple[str | None, str]) -> NoLaw:
-        """Note a place and a reason, for good, and return what is raised for them."""
+        """Note a place and a reason, for good, and return the error to raise for them."""
         self.refusal = self.refusal or refusal
         return NoLaw(refusal[1])
 
@@ -143,7 +143,7 @@ class LawState(recorder.State):
         self.look = self.look or tracked.place()
 
     def end_as_impossible(self) -> NoLaw:
-        """Note that a noisy value is given that is never drawn, and return what is raised."""
+        """Note that a noisy value is given that is never drawn, and return the error to raise."""
         self.is_impossible = True
         return self.refuse("no draw ever gives this noisy value")
 

@@ -95,7 +95,7 @@ def _call_on_plain_arrays(
 
 
 def _on_either_side(reading: BoundedReading, function: Any, given: Any, named: Any) -> Any:
-    """Return a function of what no history enters, worked out on either side."""
+    """Return a function of values that no history enters, computed on either side."""
     one = _call_on_plain_arrays(function, given, named, lambda array: _get_array_side(array, 0))
     other = _call_on_plain_arrays(function, given, named, lambda array: _get_array_side(array, 1))
     return _pair_side_results(reading, one, other)
@@ -150,7 +150,7 @@ def _apply_sum_rule(
 
 
 def _mark_sum_of_squares(made: Spread, given: Spread, summed: Any, of_rows: bool = True) -> Spread:
-    """Return a sum of squares that remembers what of."""
+    """Return a sum of squares that remembers the squared values."""
     if given.squares is None or given.squares.summed != "none" or not of_rows:
         return made
     return replace(made, squares=given.squares._replace(summed=summed), low=0.0)

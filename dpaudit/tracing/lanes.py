@@ -1,4 +1,4 @@
-"""Values of many runs at once: each lane of an array is what one run has.
+"""Values of many runs at once: each lane of an array is the value of one run.
 
 What is done to such a value is done in every lane, and no lane sees another one. Elementwise
 operations go over all lanes together, anything else lane by lane. Whatever needs one number for all
@@ -103,7 +103,7 @@ class Lanes(NDArrayOperatorsMixin):
         return self
 
     def refusal(self) -> Exception:
-        """Note for good that runs cannot go together, and return what is raised."""
+        """Note for good that runs cannot go together, and return the error to raise."""
         return self._state.refuse("the code uses a value of many runs as one number")
 
     def _alike(self, values: Any) -> Lanes:
@@ -211,7 +211,7 @@ class Lanes(NDArrayOperatorsMixin):
         return (self[at] for at in range(len(self)))
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        """Return an array of what each entry is in all runs: a list of such values becomes one."""
+        """Return an array of the entries' joint values in all runs: a list of them becomes one."""
         if dtype not in (None, np.dtype(object)):
             raise self.refusal()
         found = np.empty(self.shape, dtype=object)

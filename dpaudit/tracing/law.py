@@ -382,7 +382,7 @@ class TracedLaw(Wraps):
     def _steps(
         self, values: Array, meetings: Sequence[NoisyValue]
     ) -> Iterator[tuple[Array, NoisyValue]]:
-        """Yield each noisy value, without what reading it off has rounded."""
+        """Yield each noisy value, without the rounding that came from reading it off."""
         for value, meeting in zip(self._split(values), meetings, strict=True):
             settled = meeting.law.settle(value, meeting.parameters)
             yield value if settled is None else settled, meeting

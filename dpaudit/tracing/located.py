@@ -332,5 +332,5 @@ class MixedNoise(Pending):
         return self._meet(-1.0 * centre if is_first else centre)
 
     def part(self, key: Any) -> Any:
-        """Return some entries of what is decided."""
+        """Return some entries of the decided values."""
         return self.plain()[key]

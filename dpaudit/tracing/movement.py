@@ -30,7 +30,7 @@ Function = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True, kw_only=True)
 class TraceRefusal:
-    """Why no bound was read: the line of the source and what it does."""
+    """Why no bound was read: the line of the source and the operation on it."""
 
     place: str
     reason: str
@@ -52,7 +52,7 @@ class MovementBounds:
     movements: tuple[CentreMovement, ...]
 
     def event(self) -> Event:
-        """Return the releases that they are, as accountants take them; what stays is left out."""
+        """Return the movements as releases for accountants; values that stay are left out."""
         return Sequence(
             tuple(_make_movement_release(one) for one in self.movements if one.norms.linf > 0)
         )

@@ -1,4 +1,4 @@
-"""Noise that meets bounded arrays: what comes out is noisy, and the same on both sides."""
+"""Noise that meets bounded arrays: the sum is noisy, and the same on both sides."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NoiseDraw(Unmet):
         return self._standard.shape
 
     def refusal(self, reason: str) -> Exception:
-        """Note a refusal, and return what is raised for it."""
+        """Note a refusal, and return the error to raise for it."""
         return self._reading.refuse(reason)
 
     def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:

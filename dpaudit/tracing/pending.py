@@ -101,7 +101,7 @@ class Pending(Unmet):
         return bool(self._sources) and all(call.shape == () for call, _ in self._sources)
 
     def number(self, found: Any, of_python: type = float) -> Any:
-        """Return an array, or what is one number as a number of Python, or of numpy."""
+        """Return an array, or a single number as a number of Python, or of numpy."""
         if found.ndim or not isinstance(found, np.ndarray | np.generic):  # of many runs at once
             return found
         return of_python(found) if self.is_plain_number else np.asarray(found)[()]
@@ -112,7 +112,7 @@ class Pending(Unmet):
         return self._sources[0][1].shape
 
     def refusal(self, reason: str) -> Exception:
-        """Note why there is no law, and return what is raised for it."""
+        """Note why there is no law, and return the error to raise for it."""
         return self._state.refuse(reason)
 
     def broadcast(self, shape: tuple[int, ...]) -> tuple[Source, ...]:
@@ -366,7 +366,7 @@ class JointNoise(Pending):
         return self._join(found, axis=self._axis)
 
     def part(self, key: Any) -> Any:
-        """Return some entries of what is decided."""
+        """Return some entries of the decided values."""
         return self.plain()[key]
 
 

@@ -21,7 +21,7 @@ Answer = tuple[Any, ...]
 
 
 class PlacedLaw(NamedTuple):
-    """A mechanism with the law of its code, where that runs, and what was read.
+    """A mechanism with the law of its code, where that runs, and the facts that were read.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether code is plain numpy: what it returns follows from its arguments and keeps nothing.
+"""Whether code is plain numpy: its return value follows from its arguments and it keeps nothing.
 
 Only what is listed here may occur, in the code itself and in functions that it calls: other code
 may count its calls, read a clock or change a module, and one run says nothing of the next. Memory

@@ -1,4 +1,4 @@
-"""A law read from runs of a function: what they agree on, and whether outputs determine it."""
+"""A law read from runs of a function: the parts they share, and whether outputs determine it."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class _Watched(NamedTuple):
 def _read_watched(
     calling: AnyCalls, pair: Pair[Any], rng: Generator
 ) -> TracedLaw | _Watched | NoLawFound:
-    """Return a law, or what runs form, while every call is watched."""
+    """Return a law, or the values that runs form, while every call is watched."""
     if calling.form.many and (reason := _why_dependent(calling, pair, rng)) is not None:
         return reason
     located = _find_located_calls(calling, pair, rng)

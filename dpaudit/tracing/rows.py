@@ -72,7 +72,7 @@ def sum_all(value: Spread, sample: Array) -> Spread:
 
 
 def sum_within_rows(value: Spread, sample: Array) -> Spread:
-    """Return sums over other axes than the first: what differs stays in its row."""
+    """Return sums over other axes than the first: entries that differ stay in their row."""
     entries = value.sample.size // max(sample.size, 1)
     l1, l2, linf = value.norms
     norms = DifferenceNorms(

@@ -1,4 +1,4 @@
-"""Runs of a function that are given its noisy values, and what is asked of each."""
+"""Runs of a function that are given its noisy values, and the questions put to each."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def same_outcome(one: RunOutput, other: RunOutput) -> bool:
 
 
 def nearly_same(one: RunOutput, other: RunOutput, scale: float) -> bool:
-    """Return whether a run returned what another did, but for what reading values off changed."""
+    """Return whether two runs returned the same, but for changes by reading values off."""
     if one.fixed != other.fixed or one.numbers.shape != other.numbers.shape:
         return False
     close = SAME_LOSS * np.abs(other.numbers) + CLOSE * scale

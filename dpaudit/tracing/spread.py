@@ -159,7 +159,7 @@ def _have_equal_signs(one: Array, other: Array) -> bool:
 
 
 def spread_of_pair(one: Any, other: Any) -> Spread:
-    """Return a value that no history enters: what it is on either side.
+    """Return a value that no history enters: its numbers on either side.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def bound_spread_by_ends(value: Spread) -> Spread:
 
 
 def spread_out(value: Spread, shape: tuple[int, ...]) -> Spread:
-    """Return a value broadcast to a shape: what differs is there as often as its entries are."""
+    """Return a value broadcast to a shape: a difference is there as often as its entries are."""
     if value.shape == shape:
         return value
     sample = np.broadcast_to(value.sample, shape)

@@ -1,4 +1,4 @@
-"""Runs of plain numpy together: noisy values of many runs at once, each held to what one run is.
+"""Runs of plain numpy together: noisy values of many runs at once, each held to a run by itself.
 
 Lanes propose tilted values. Every lane is run alone, too, which has to have the same loss and to
 return the same, bit for bit: no bound rests on what lanes made of the code. Where runs cannot go

@@ -19,11 +19,11 @@ class Unmet(NDArrayOperatorsMixin):
 
     @abstractmethod
     def refusal(self, reason: str) -> Exception:
-        """Note a refusal, for good, and return what is raised for it."""
+        """Note a refusal, for good, and return the error to raise for it."""
 
     @abstractmethod
     def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:
-        """Return a linear operation of this noise and of what else is given."""
+        """Return a linear operation on this noise and the other operands."""
 
     @property
     @abstractmethod

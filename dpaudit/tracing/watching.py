@@ -29,7 +29,7 @@ class Warned:
         self._held = {name: vars(warnings)[name] for name in _HELD}
 
     def restore(self) -> None:
-        """Let it hold what was noted."""
+        """Let it hold the noted state."""
         vars(warnings).update(self._held)
         # CPython caches which warnings were shown by a version of the filters. Without this call it
         # would use what it cached for the other run's.
@@ -39,7 +39,7 @@ class Warned:
 
 @dataclass(frozen=True)
 class WatchedCalls:
-    """Calls that return their output, their warnings and what they raise.
+    """Calls that return their output, their warnings and the errors they raise.
 
     Parameters
     ----------

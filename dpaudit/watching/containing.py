@@ -232,7 +232,7 @@ class _Module:
         return name != "set" and self._method(name) and self._keeps_nothing(name, one)
 
     def _keeps_nothing(self, name: str, one: ast.Call) -> bool:
-        """Return whether a call of something of a library keeps nothing but what is written."""
+        """Return whether a call of something of a library keeps nothing but written values."""
         if name in _SET:
             return self._is_as_written(one)
         return self._wraps(one) if name in _WRAP else name in _KEEP_NOTHING
@@ -244,7 +244,7 @@ class _Module:
         return called.attr if isinstance(called, ast.Attribute) else ""
 
     def _wraps(self, one: ast.Call) -> bool:
-        """Return whether what is given a function may call it: it is known to keep nothing."""
+        """Return whether the argument that a function may call is known to keep nothing."""
         return all(self._is_known(value) for value in one.args[:1])
 
     def _given(self, key: ast.keyword) -> bool:
@@ -290,7 +290,7 @@ class _Module:
         return all(self._body(one) for one in found)
 
     def _is_of_another(self, called: ast.Attribute) -> bool:
-        """Return whether a call is one of what another module of the user's has."""
+        """Return whether a call is of a member of another module of the user's."""
         names = (node.id for node in ast.walk(called.value) if isinstance(node, ast.Name))
         held = (self.space.get(name) for name in names if name not in self.defined)
         return any(isinstance(one, (ModuleType, type)) and self._is_elsewhere(one) for one in held)
@@ -302,7 +302,7 @@ class _Module:
         return ours or _is_elsewhere(value)
 
     def _runs(self, name: str) -> bool:
-        """Return whether a function or class of the module keeps what it is called with."""
+        """Return whether a function or class of the module keeps its arguments."""
         found = self.defined.get(name)
         if found is None:
             return not self._is_elsewhere(self.space.get(name))
@@ -314,7 +314,7 @@ class _Module:
         return all(map(self._body, [found] if isinstance(found, _FUNCTIONS) else _functions(found)))
 
     def _body(self, one: Function) -> bool:
-        """Return whether what a function does keeps nothing but in names of the module."""
+        """Return whether the body of a function keeps nothing but in names of the module."""
         bound = {arg.arg for arg in ast.walk(one) if isinstance(arg, ast.arg)}
         return self._block(one.body, _containers(one) | (self.own - bound) | {"self"})
 
@@ -379,7 +379,7 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 
 def _is_own(target: ast.expr, own: frozenset[str]) -> bool:
-    """Return whether what is given a value is a name, or a part of a container of the module's."""
+    """Return whether the target of a value is a name, or a part of a container of the module's."""
     if isinstance(target, ast.Name):
         return True
     if isinstance(target, (ast.Tuple, ast.List)):

@@ -10,7 +10,7 @@ from .settled import refers_to_results
 
 
 def keeps_nothing_read(given: Any, own: Sequence[str], before: Iterable[str]) -> bool:
-    """Return whether code refers to nothing of what its import read, and finds none elsewhere.
+    """Return whether code refers to nothing that its import read, and finds none elsewhere.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def place_of(file: str) -> Place:
 
 
 def is_outside(path: str) -> bool:
-    """Return whether a file that is read may hold what only this deployment has.
+    """Return whether a file that is read may hold values that only this deployment has.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether code refers to values that its import worked out, and not only to what is written there.
+"""Whether code refers to values that its import computed, and not only to written ones.
 
 A module may read a file while it is imported. Of a function that refers to nothing of what came of
 it, this tells nothing.
@@ -27,7 +27,7 @@ _BY_NAME = frozenset(
 
 
 def refers_to_results(given: Any, own: Container[str] = ()) -> bool:
-    """Return whether code refers to what its import worked out.
+    """Return whether code refers to values that its import computed.
 
     Globals that are written in a module as they are, functions and classes are no results. Whatever
     it has in a closure, in a default, in an object or in a cache is one, and so is what it imports
@@ -44,7 +44,7 @@ def refers_to_results(given: Any, own: Container[str] = ()) -> bool:
 
 
 class _Walk:
-    """A walk through what code refers to, each object once.
+    """A walk through the values that code refers to, each object once.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _find_assignments(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
 
 
 def _is_written(value: ast.expr | None) -> bool:
-    """Return whether an expression is made of what is written there, and of the file's own path."""
+    """Return whether an expression is made of written values, and of the file's own path."""
     if value is None:
         return False
     calls = [one for one in ast.walk(value) if isinstance(one, ast.Call)]

@@ -59,7 +59,7 @@ Touch = tuple[str, str]  # a kind, and a name
 
 
 class Watch:
-    """Notes what is touched while it is on.
+    """Notes all that is touched while it is on.
 
     Parameters
     ----------
