@@ -1,4 +1,4 @@
-"""``dpaudit verify``: re-checks certificates with code that shares nothing with what wrote them."""
+"""``dpaudit verify``: re-checks certificates with code that shares nothing with their writer."""
 
 from dpaudit.verification.document import Document, Outcome, Verdict, read
 from dpaudit.verification.drawn import Reader

@@ -33,7 +33,7 @@ Counts = tuple[int, int, int, int]
 
 
 def judge_table(document: Document, reader: Reader) -> tuple[Outcome, Real, tuple[str, ...]]:
-    """Return the outcome at the reader's confidence, how far the claim is exceeded, what fails.
+    """Return the outcome at the reader's confidence, the excess over the claim, and the failures.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def judge_table(document: Document, reader: Reader) -> tuple[Outcome, Real, tupl
 def judge_rows(
     document: Document, reader: Reader, rows: Sequence[Counts]
 ) -> tuple[Outcome, Real, tuple[str, ...]]:
-    """Return the outcome of counts at the reader's confidence, their excess, and what fails."""
+    """Return the outcome of counts at the reader's confidence, their excess, and the failures."""
     epsilon, delta = document.at_least(0, "epsilon", "delta")
     alpha = 1 - Real(reader.of_scores)
     ratio = _largest_excess(rows, epsilon, delta, alpha)
@@ -117,7 +117,7 @@ def _read_counts_row(document: Document, row: Any) -> Counts:
 
 
 def _compute_claim_excess(row: Counts, epsilon: Real, delta: Real, share: Real) -> Real:
-    """Return by how much the ends of both intervals exceed what is claimed."""
+    """Return by how much the ends of both intervals exceed the claim."""
     hits, runs, others, other_runs = row
     low, high = (
         _bound_rate_from_below(hits, runs, share),

@@ -20,7 +20,7 @@ _KEYS = {"domain", "dataset", "neighbour", "user"}
 
 
 class OtherPair(DpauditError):
-    """The two datasets that a file holds are not what it says of them: its certificate fails."""
+    """The two datasets that a file holds differ from its description: its certificate fails."""
 
 
 @contextmanager

@@ -110,7 +110,7 @@ class Document:
             raise self.refused("kind", self.kind, repr(kind))
 
     def refused(self, name: str, value: object, expected: str) -> DataError:
-        """Return the error that names a value of the file and what was expected of it."""
+        """Return the error that names a value of the file and the expected one."""
         settings = name.startswith("instance.settings")
         if name.startswith("instance.") and not settings and not isinstance(value, VerbatimText):
             value = Record(value)  # somebody's, where the certificate is about their data
@@ -296,7 +296,7 @@ def _refuse_constant(name: str) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The outcome of a verifier: what it recomputed, each number enclosed or without error.
+    """The outcome of a verifier: its recomputed numbers, each enclosed or without error.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Whether a certificate stands: every failure in a sentence, and what was recomputed.
+    """Whether a certificate stands: every failure in a sentence, and the recomputed numbers.
 
     With ``reservations`` the numbers of the certificate are right, but what they break is not the
     claim as published: they say what differs. A certificate that ``proves`` refutes nothing: what

@@ -236,7 +236,7 @@ class AuditDeadline:
 
 
 def settings_of(document: Document, reader: Reader) -> Settings:
-    """Return the settings of the file, with what is the reader's in the place of the file's."""
+    """Return the settings of the file, with the reader's own in the place of the file's."""
     from dpaudit.extension.settings import Settings
 
     given: Any = document.instance.get("settings")

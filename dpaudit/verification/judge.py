@@ -1,4 +1,4 @@
-"""Hands a certificate to the verifier of its claim, and says what fails.
+"""Hands a certificate to the verifier of its claim, and names the failures.
 
 The verifier of a claim is found by convention. A claim whose home is the module
 ``package.claims.theorem1`` (as its entry point in the group ``dpaudit.claims`` says) is verified by
@@ -253,7 +253,7 @@ def _judge_drawn(document: Document, reader: Reader, *, reproduce: bool) -> Verd
 
 
 def _as_it_has_to_be(document: Document, reader: Reader, reproduce: bool) -> Verdict:
-    """Draw again; what a file states that is of no sort that is read is an error of the file."""
+    """Draw again; a statement of a kind that nobody reads is an error of the file."""
     try:
         if document.kind == "replay":
             return _judge_replayed_code(document, reader)
@@ -337,7 +337,7 @@ def _name_of(mechanism: object) -> str:
 
 
 def _other_choices(claim: str, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the choices of what counts that are the file's and not the claim's usual ones."""
+    """Return the choices of counted events that are the file's and not the claim's usual ones."""
     from dpaudit.extension.parameters import other_choices
     from dpaudit.extension.registry import CLAIMS as INSTALLED
 
@@ -461,7 +461,7 @@ def _lists(home: str) -> bool:
 
 
 def _stricter(document: Document) -> tuple[str, ...]:
-    """Return the factor by which a certificate asks more than what is claimed, if it does."""
+    """Return the factor by which a certificate is stricter than the claim, if it is."""
     factor = document.parameters.get("factor", 1)
     if type(factor) in (int, float) and factor < 1:
         return (f"factor {factor:g} makes it stricter",)

@@ -71,7 +71,7 @@ def draw_by_reader(document: Document, reader: Reader, *, reproduce: bool) -> Fr
 
 
 def summary_of(document: Document, reader: Reader, pair: Pair[Any], said: str) -> str:
-    """Return the claim that a verdict is about, what was seen of it, and of which datasets."""
+    """Return the claim that a verdict is about, the evidence on it, and its datasets."""
     from dpaudit.auditing.outcome.claims import format_claim
     from dpaudit.neighbours import Metric
 
@@ -88,7 +88,7 @@ def _exactly(number: float) -> str:
 
 
 def of_reader(document: Document, reader: Reader) -> tuple[Pair[Any], list[str], tuple[str, ...]]:
-    """Return the pair, what the file states otherwise than its reader, and reservations.
+    """Return the pair, the file's statements that contradict its reader, and reservations.
 
     Raises
     ------
@@ -286,7 +286,7 @@ def _refuse_own_distance(document: Document, relation: str) -> None:
 
 
 def _chosen_relation(pair: Pair[Any], reader: Reader) -> tuple[str, ...]:
-    """Return a reservation where nobody but the file says what makes the two neighbours."""
+    """Return a reservation where nobody but the file says why the two are neighbours."""
     from dpaudit.neighbours.found import (
         difference_in_words,
         format_relation_words,

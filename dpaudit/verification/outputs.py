@@ -33,7 +33,7 @@ _USUAL: dict[str, tuple[Any, ...]] = {"seed": (0,), "confidence": (0.95, 0.975),
 def counts_of(
     document: Document, reader: Reader
 ) -> tuple[Sequence[Counts], tuple[str, ...], tuple[str, ...]]:
-    """Return the counts of an attack's table or of outputs, what fails, and what is reserved.
+    """Return the counts of an attack's table or of outputs, the failures, and the reservations.
 
     Raises
     ------

@@ -77,7 +77,7 @@ def _find_program_differences(checking: Checking, found: Mapping[str, Any]) -> I
 
 
 def _list_view_reservations(checking: Checking, found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield who sees what and whose data are whose, where only the file says so."""
+    """Yield each observer's view and each owner's data, where only the file states them."""
     for name, at in checking.observers.items():
         if name not in checking.stands_for:
             yield f"only the file says that {shorten_repr(name)} sees these {len(at)} numbers"
@@ -91,7 +91,7 @@ def _list_view_reservations(checking: Checking, found: Mapping[str, Any]) -> Ite
 def _is_same_rows(
     checking: Checking, at: Sequence[int], rows: Sequence[Mapping[str, Sequence[float]]]
 ) -> bool:
-    """Return whether coordinates of the file hold what rows of the code hold, up to rounding."""
+    """Return whether coordinates of the file hold the rows of the code, up to rounding."""
     program = checking.program
     places = {one: n for n, one in enumerate([*program.normals, *program.privates])}
     seen = [one for one in at if one != NOTHING]

@@ -140,7 +140,7 @@ def _get_sparing_seeds(first: int) -> range:
 def _require_unmoved_law(
     law: dict[str, Any], runs: Sequence[tuple[Run, Output]], place: int, draw: Any
 ) -> dict[str, Any]:
-    """Return a law, or what is wrong with it where all noise but its own is far out."""
+    """Return a law, or the problem of it where all noise but its own is far out."""
     if law["problem"] is not None:
         return law
     wrong = {**law, "problem": "event: other noise changes a number, which has no law then"}

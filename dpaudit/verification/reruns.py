@@ -1,4 +1,4 @@
-"""Runs of a reader's code in processes of their own: what one shows, and whether others agree."""
+"""Runs of a reader's code in processes of their own: one's result, and whether others agree."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def find_rerun_disagreements(
 
 
 def _same_numbers(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Return whether what a call declares, and what was counted, is the same: or is in neither."""
+    """Return whether two calls declare and count the same numbers, or neither has any."""
     declared = [one.get("declaration") or (None, None) for one in (first, second)]
     values = [one.get("value") for one in (first, second)]
     return all(_is_number_close(*both) for both in (*zip(*declared, strict=True), tuple(values)))

@@ -1,4 +1,4 @@
-"""The JSON Schema of certificates: what each field is to whoever verifies one.
+"""The JSON Schema of certificates: the role of each field for whoever verifies one.
 
 Every field has a role, under the name ``x-role``:
 

@@ -15,14 +15,14 @@ BITS = {"type": "string", "pattern": "^[0-9a-f]*$"}
 
 
 def make_field_schema(role: str, kind: Mapping[str, Any], words: str) -> dict[str, Any]:
-    """Return the schema of a field, with its role and what it is."""
+    """Return the schema of a field, with its role and its description."""
     return {**kind, "x-role": role, "description": words}
 
 
 def make_object_schema(
     fields: Mapping[str, Any], *, others: Mapping[str, Any] | bool = False, required: bool = True
 ) -> dict[str, Any]:
-    """Return the schema of an object; what it may hold beside these is said, or nothing is."""
+    """Return the schema of an object; its other properties are described, or it has none."""
     found = {"type": "object", "properties": dict(fields), "additionalProperties": others}
     return found | ({"required": list(fields)} if required else {})
 

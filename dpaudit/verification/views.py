@@ -1,4 +1,4 @@
-r"""Certificates of views: what observers of a linear recursion learn, computed again.
+r"""Certificates of views: the knowledge of observers of a linear recursion, computed again.
 
 The file holds a program of exact numbers, which coordinates each observer sees, by how much which
 private numbers change, and between which ends mu lies. With ``[W, L]`` the rows of what an observer
@@ -349,7 +349,7 @@ class Checking:
             yield f"{shorten_repr(name)}: is nothing that is recomputed"
 
     def _summary(self, said: Sequence[tuple[float, str]]) -> str:
-        """Return the views, the largest of which comes first, and what changes."""
+        """Return the views, the largest of which comes first, and the changes."""
         ordered = [words for _, words in sorted(said, key=lambda one: -one[0])]
         more = [f"{len(ordered) - _LISTED} more are not larger"] if len(ordered) > _LISTED else []
         changes = "; ".join(dict.fromkeys(f"{one.words}" for one in self.changes.values()))
@@ -445,7 +445,7 @@ def _compute_matrix_trace(matrix: Matrix) -> Real:
 def _find_view_disagreements(
     name: str, ends: tuple[float | None, float | None], mu: Real | None
 ) -> Iterator[str]:
-    """Yield which ends of the file are not what is computed again."""
+    """Yield the ends of the file that differ from those computed again."""
     for side, stated in zip(("lower", "upper"), ends, strict=True):
         if (stated is None) != (mu is None) or not _is_mu_confirmed(stated, mu):
             given = "infinite" if stated is None else f"{stated:.17g}"
