@@ -1,1 +1,1 @@
-"""From events to upper bounds: what can be proved about a release."""
+"""From events to upper bounds: the guarantees proved of releases."""

@@ -1,4 +1,4 @@
-"""Events: what was released, as mathematics and public parameters, without data.
+"""Events: releases as mathematics and public parameters, without data.
 
 An accountant turns an event into a guarantee. An event it has no theorem for is refused.
 """
@@ -234,7 +234,7 @@ _MOST_NOISE = 1e6
 
 
 def _ordinary_noise(noise: float) -> None:
-    """Refuse noise with which losses are far beyond, or far below, what anybody asks for."""
+    """Refuse a noise multiplier so small or so large that nobody would use it."""
     if not _LEAST_NOISE <= check.require_positive("noise_multiplier", noise) <= _MOST_NOISE:
         expected = f"a number from {_LEAST_NOISE:g} to {_MOST_NOISE:g}"
         raise InvalidArgument("noise_multiplier", noise, expected)

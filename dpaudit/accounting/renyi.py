@@ -1,4 +1,4 @@
-"""Renyi and zero-concentrated accounting: curves that add up, and what they imply.
+"""Renyi and zero-concentrated accounting: curves that add up, and the guarantees they imply.
 
 Upper bounds for any sequence of releases, and not tight: the conversion to (epsilon, delta) keeps
 one number of a whole distribution.

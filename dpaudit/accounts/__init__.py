@@ -1,1 +1,1 @@
-"""``dpaudit account`` and ``dpaudit calibrate``: what can be proved from public parameters."""
+"""``dpaudit account`` and ``dpaudit calibrate``: proved guarantees from public parameters."""

@@ -1,4 +1,4 @@
-"""An account of releases: every accountant's answer, the paper's number, and what is proved.
+"""An account of releases: every accountant's answer, the paper's number, and the proved one.
 
 The releases are given by name with their parameters, as a TOML file of them, or as an event.
 """
@@ -165,7 +165,7 @@ def account(
     samples: str | None = None,
     **parameters: Any,
 ) -> Account:
-    """Return every accountant's answer about a release, and what the best of them means.
+    """Return every accountant's answer about a release, and the meaning of the best of them.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def account_for(target: AccountTarget, delta: float, group: int | None = None) -
 
 
 def _upper_end(answer: AccountantAnswer) -> AccountantAnswer:
-    """Return an answer about an event that is worse than what is released: nothing from below."""
+    """Return an answer about an event that is worse than the release: without its lower end."""
     kind = answer.kind if answer.kind == "estimate" else "upper bound"
     return replace(answer, kind=kind, lower=None)
 

@@ -1,4 +1,4 @@
-"""Numbers of a table of parameters as rationals, and the root of what is made of them."""
+"""Numbers of a table of parameters as rationals, and the root of a function of them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rational_rows(name: str, rows: Sequence[Sequence[float]], read: Read) -> fmp
 
 
 def bracket_of_root(squared: Callable[[Read], tuple[Any, Any]]) -> Bracket:
-    """Return roots that hold both of what doubles stand for and of the doubles.
+    """Return roots that hold for the numbers that doubles stand for and for the doubles.
 
     Where what they stand for has a root that a double stands for, it is that double, as ten
     releases of 0.1 spend 1.

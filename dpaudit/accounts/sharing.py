@@ -215,7 +215,7 @@ def _tables_of(group: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def read_held_tables(name: str, given: Any, path: str = "") -> list[dict[str, Any]]:
-    """Return tables as releases with a kind: what stands under round is a round."""
+    """Return tables as releases with a kind: a table under round is a round."""
     tables = [given] if isinstance(given, Mapping) else given
     kinds: dict[str, Callable[[Any], dict[str, Any]]] = {
         "release": lambda table: table,
@@ -381,7 +381,7 @@ def find_sharing(name: str, event: Event, *, known: bool = True) -> list[dict[st
 
 
 def ways_of_part(card: ReleaseCard, parameters: Any, event: Event) -> tuple[Way, ...]:
-    """Return a part's releases as they were written, and whether it is said what they share."""
+    """Return a part's releases as they were written, each marked if its samples are its own."""
     from dpaudit.accounting.samples import SampleRelease, join_ways, repeat_way, ways_of
 
     if card is GROUPS:

@@ -29,7 +29,7 @@ _DIGITS = 6
 
 
 def as_html(found: Account) -> str:
-    """Return every answer as a table, and what the best of them means as sentences."""
+    """Return every answer as a table, and the meaning of the best of them as sentences."""
     answered = [format_answer_row(one) for one in found.answers if one.refusal is None]
     silent = ", ".join(one.accountant for one in found.answers if one.refusal is not None)
     columns = ("accountant", "at least", "at most", "estimate")
@@ -115,7 +115,7 @@ def _draw_answers(axes: Axes, answers: Sequence[AccountantAnswer], delta: float)
 
 
 def row_of_account(found: Account) -> str:
-    """Return the release, what is proved of it at delta, and by whom as a row in LaTeX."""
+    """Return the release, the epsilon proved at delta, and the accountant as a row in LaTeX."""
     proved = found.proved
     upper = NONE if proved is None else format_significant(proved.upper, _DIGITS, ROUND_CEILING)
     delta = format_number(format_significant(found.delta)).strip("$")

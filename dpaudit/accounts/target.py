@@ -146,7 +146,7 @@ class AccountTarget:
 
     @property
     def event(self) -> Event:
-        """All of it, the worse of two readings where it is not said what releases share."""
+        """The whole event; the worse of two readings where shared samples are not stated."""
         shared = self.if_shared
         return self.own if shared is None else make_parallel_readings(shared.event, self.own)
 

@@ -1,4 +1,4 @@
-"""DP-SGD by what a training script says: epochs, batch size, records, noise, and the sampler.
+"""DP-SGD by the parameters of a training script: epochs, batch size, records, noise, sampler.
 
 Each example's gradient is clipped to norm C; a step releases the sum over its batch with Gaussian
 noise of standard deviation ``noise_multiplier * C``. What is proved of that depends on how batches

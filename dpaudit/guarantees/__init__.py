@@ -1,1 +1,1 @@
-"""Privacy guarantees as mathematics: kinds, what they imply, how they compose."""
+"""Privacy guarantees as mathematics: kinds, their implications, and their composition."""

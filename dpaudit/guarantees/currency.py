@@ -1,4 +1,4 @@
-"""Currencies: in which number a claim is stated, and what a certified epsilon says in it.
+"""Currencies: the number in which a claim is stated, and the meaning of a certified epsilon in it.
 
 A claim of (epsilon, delta) names its point. One of a whole curve does not: it holds at every delta,
 and an audit takes the delta that outputs suggest which certify nothing. A bound on epsilon at
@@ -50,7 +50,7 @@ class Currency:
     orders: tuple[float, ...] = ()
 
     def deltas(self) -> tuple[float, ...]:
-        """Return where the claim says something about epsilon: what an audit may choose from."""
+        """Return the deltas at which the claim bounds epsilon: an audit chooses from them."""
         asked = _DELTAS[::_FEWER] if self.orders else _DELTAS
         return tuple(d for d in asked if math.isfinite(self.guarantee.epsilon(d)))
 

@@ -229,7 +229,7 @@ def epsilon_below(mu: float, delta: float) -> float:
 
 
 def _at_most(mu: Fraction, epsilon: Fraction, delta: Fraction, undecided: bool = False) -> bool:
-    """Return whether a profile is at most delta; what is said where no digits tell is given."""
+    """Return whether a profile is at most delta; ``undecided`` where no digits tell."""
     for bits in _BITS:
         with ctx.workprec(bits):
             found, target = _enclose_gaussian_delta(mu, epsilon), rounding.to_ball(delta)

@@ -1,4 +1,4 @@
-r"""Guarantees: what each says at every epsilon, at every delta, to an attacker, and of groups.
+r"""Guarantees: the promise of each at every epsilon and delta, to an attacker, and of groups.
 
 A guarantee bounds the hockey-stick divergence of a mechanism's outputs on any two neighbours, in
 both directions. Every kind answers the same questions:
@@ -197,11 +197,11 @@ class GaussianDP(Guarantee):
         return gaussian.epsilon_above(self.mu, check.require_delta("delta", delta))
 
     def delta_below(self, epsilon: float) -> float:
-        """Return the exact delta, rounded down: what mechanisms that attain it have at least."""
+        """Return the exact delta, rounded down: mechanisms that attain mu have at least it."""
         return gaussian.delta_below(self.mu, check.non_negative("epsilon", epsilon))
 
     def epsilon_below(self, delta: float) -> float:
-        """Return the exact epsilon, rounded down: what mechanisms that attain it lose at least."""
+        """Return the exact epsilon, rounded down: mechanisms that attain mu lose at least it."""
         return gaussian.epsilon_below(self.mu, check.require_delta("delta", delta))
 
     def trade_off(self, false_positive_rate: float) -> float:

@@ -242,7 +242,7 @@ class _OfTradeOff:
 
 
 def _from_above(h: Array) -> Array:
-    """Return on each cell between equally spaced points what a concave function is at most."""
+    """Return an upper bound of a concave function on each cell between equally spaced points."""
     steps = np.diff(h)
     rising = np.concatenate([[math.inf], np.maximum(0, steps[:-1])]) + h[:-1]
     falling = np.concatenate([np.maximum(0, -steps[1:]), [math.inf]]) + h[1:]

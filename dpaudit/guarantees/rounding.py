@@ -1,4 +1,4 @@
-"""Ends of what is proved, in doubles: upper ends are rounded up, and lower ends down.
+"""Ends of proved brackets, in doubles: upper ends are rounded up, and lower ends down.
 
 A double of at most twelve digits stands for the number that somebody wrote: ten times 0.1 is 1,
 though the double nearest to a tenth is above it. Any other double stands for itself. Sums and
@@ -228,7 +228,7 @@ def exp_up(exponent: float) -> float:
 
 
 def bound_above(value: float, magnitude: float, units: float = 8.0) -> float:
-    """Return a number that is not below what a value stands for that may be off.
+    """Return a number that is not below the true one behind a value that may be off.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def bound_above(value: float, magnitude: float, units: float = 8.0) -> float:
 
 
 def bound_below(value: float, magnitude: float, units: float = 8.0) -> float:
-    """Return a number that is not above what a value stands for that may be off."""
+    """Return a number that is not above the true one behind a value that may be off."""
     return -bound_above(-value, magnitude, units)
 
 

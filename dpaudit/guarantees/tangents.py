@@ -1,4 +1,4 @@
-r"""The lines no attack can be above, read off a profile, and what they say about groups.
+r"""The lines no attack can be above, read off a profile, and their consequences for groups.
 
 An attack with false-positive rate r on neighbours P, Q has power (true-positive rate) at most
 
@@ -176,7 +176,7 @@ def compose_tangent_chain(profile: LogProfile, size: int, log_rate: float) -> Li
 
 
 def group_log_delta(profile: LogProfile, size: int, epsilon: float) -> float:
-    """Return log delta at ``epsilon >= 0`` for groups: `GroupOf` says what that is."""
+    """Return log delta at ``epsilon >= 0`` for groups, as `GroupOf` defines it."""
     low, high = _bracket_lines(
         lambda r: compose_tangent_chain(profile, size, r), lambda li: li.log_slope >= epsilon
     )

@@ -1,4 +1,4 @@
-"""``dpaudit spend``: what releases of one dataset spend over time, kept in a file.
+"""``dpaudit spend``: the spending of releases of one dataset over time, kept in a file.
 
 `dpaudit.spending.price` says what a release costs, `dpaudit.spending.filters` what may still be
 released when parameters depend on earlier outputs, `dpaudit.spending.chain` and

@@ -61,14 +61,14 @@ WAIT = 60.0  # seconds for others who write
 
 @dataclass(frozen=True)
 class _Block:
-    """The file that a thread holds for the whole of a block, and what ends that."""
+    """The file that a thread holds for the whole of a block, and the call that ends that."""
 
     stack: contextlib.ExitStack
     file: HeldFile
 
 
 class Budget:
-    """A file that keeps what releases of one dataset spend, and lets none pass that does not fit.
+    """A file that keeps the spending of one dataset's releases, and refuses any beyond its limit.
 
     Every method reads the file, under a lock, and first checks its lines. `charge` comes before the
     release: whoever is interrupted in between has spent, and has released nothing. As a context
@@ -310,7 +310,7 @@ class Budget:
             return judge_charge(chain, self._entry(chain, target, stated, groups))
 
     def overview(self) -> SpendDocument:
-        """Return all there is to say: limits, what is spent and left, and every line."""
+        """Return all there is to say: limits, the spent part and the rest, and every line."""
         chain = self.read()
         return document_of(chain, self.path)
 
@@ -425,7 +425,7 @@ class Budget:
         return replace(found, digest=digest, entry=entry)
 
     def _seal(self, file: HeldFile, chain: Chain) -> Chain:
-        """Return the chain with a line for what is torn, which says what that charges."""
+        """Return the chain with a line for the torn one, which states the charge of that."""
         if not chain.torn.pieces:
             return chain
         if not chain.torn.is_read:

@@ -108,7 +108,7 @@ class Torn:
 
     @property
     def is_read(self) -> bool:
-        """Whether it is known what every piece charges, and it is one release."""
+        """Whether the charge of every piece is known, and all are one release."""
         charged = {one.model_dump_json() for one in self.entries}  # a second one seals the first
         return len(self.pieces) == len(self.entries) and len(charged) <= 1
 
@@ -150,7 +150,7 @@ class Chain:
 
     @property
     def charged(self) -> tuple[ChainEntry, ...]:
-        """All that counts: entries, and what torn lines charge."""
+        """All that counts: entries, and the charges of torn lines."""
         return (*self.entries, *self.torn.entries)
 
 

@@ -93,7 +93,7 @@ class PointDocument(ReportPart):
 
 
 class SpendDocument(ReportPart):
-    """A budget, what is spent of it and what is left, and every release."""
+    """A budget, the spent part of it and the rest, and every release."""
 
     schema_: int = Field(default=SCHEMAS[KIND], alias="schema", ge=1)
     file: str

@@ -76,7 +76,7 @@ class HeldFile:
             ) from error
 
     def check_in_place(self) -> None:
-        """Refuse to go on where another file has the name now: what is written here is in none.
+        """Refuse to go on where another file has the name now: lines written here are in none.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class HeldFile:
             )
 
     def _take_back(self, size: int, error: OSError) -> None:
-        """Cut off what was written of a line, and say that it is not there."""
+        """Cut off the written part of a line, and say that it is not there."""
         try:
             # The lock is held, so that nothing can be behind this size but what was just written.
             os.ftruncate(self.descriptor, size)

@@ -1,4 +1,4 @@
-"""Privacy filters and an odometer: what may be released when parameters depend on earlier outputs.
+"""Privacy filters and an odometer: which releases may follow earlier outputs.
 
 A filter is fixed before the first release. It lets releases pass as long as their prices
 (`dpaudit.spending.price`) keep a limit, and what passed is then private as the limit says, however
@@ -314,7 +314,7 @@ def _make_filter_odometer(limit: Limit, orders: Sequence[float] | None) -> Odome
 
 
 def spent_of(terms: Terms, limit: Limit, total: ReleaseTotal) -> LimitSpending:
-    """Return how much of a limit is spent: the least of what its methods say.
+    """Return how much of a limit is spent: the least that its methods prove.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether a release fits into what is left of a budget, and how many more of it do."""
+"""Whether a release fits into the rest of a budget, and how many more of it do."""
 
 from __future__ import annotations
 
@@ -121,13 +121,13 @@ def part_spent(spent: float, size: float) -> float:
 
 
 def currency_of(limit: Limit) -> str:
-    """Return in what a limit counts."""
+    """Return the name of the number in which a limit counts."""
     names = {"epsilon": limit.epsilon, "rho": limit.rho, "mu": limit.mu}
     return next(name for name, value in names.items() if value is not None)
 
 
 def why_not(chain: Chain, entry: ChainEntry) -> str:
-    """Return why a release does not fit, and what of its kind would, in one line."""
+    """Return why a release does not fit, and one of its kind that would, in one line."""
     terms, what = chain.header.terms, ", ".join(str(one["kind"]) for one in entry.release)
     totals = add_to(totals_of(chain), entry, 1, terms)
     nearest = nearest_to_end(terms, totals)

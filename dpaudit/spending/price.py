@@ -182,7 +182,7 @@ def _mu_squared(event: Event) -> float:
 
 
 def _compute_squared_mus(part: Release) -> tuple[Fraction, Fraction]:
-    """Return mu squared by what doubles stand for, and by the worse of that and the doubles."""
+    """Return mu squared by the numbers behind doubles, and by the worse of those and doubles."""
     if isinstance(part, GaussianRelease):
         meant = rounding.to_written_fraction(part.sensitivity) / rounding.to_written_fraction(
             part.noise_scale

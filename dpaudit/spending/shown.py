@@ -79,7 +79,7 @@ def _format_spent_value(value: object) -> str:
 
 
 def draw_bar(spent: float, size: float) -> str:
-    """Return a bar of what is spent of a limit, never shorter than it is.
+    """Return a bar of the spent part of a limit, never shorter than that is.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def as_markdown(found: SpendDocument) -> str:
 
 
 def _accountant_lines(found: SpendDocument) -> Iterator[str]:
-    """Yield a table of what accountants say of parameters that are fixed in advance."""
+    """Yield a table of the answers of accountants on parameters that are fixed in advance."""
     if found.planned is None:
         return
     yield from ("| accountant, if parameters were fixed in advance | epsilon |", "|---|---|")

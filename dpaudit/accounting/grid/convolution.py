@@ -73,7 +73,7 @@ class Rounded:
 def round_loss_law(
     pair: DominatingPair, window: tuple[float, float], spacing: float, order: float
 ) -> Rounded:
-    """Return the law within a window; what lies outside is for the caller to account for."""
+    """Return the law within a window; the caller accounts for the mass outside."""
     # One cell more on either side: the quotient is rounded, and an atom at the end of the window
     # must not fall off the grid.
     first = int(np.floor(window[0] / spacing)) - 1

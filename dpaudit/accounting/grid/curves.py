@@ -66,7 +66,7 @@ class UpperCurve:
 
 @dataclass(frozen=True)
 class LowerCurve:
-    """Lower ends: what tests on the sum of cell numbers attain, or the law rounded downwards.
+    """Lower ends: attained by tests on the sum of cell numbers, or from the law rounded downwards.
 
     The first is close where cells are wide. It is a difference of two masses, so that where delta
     is far smaller than either, the second is closer: the P-masses alone, every loss counted as the

@@ -78,7 +78,7 @@ def window_of(
     order: float,
     about: Callable[[float], float] | None = None,
 ) -> Window:
-    """Return where all of the tilted law lies but for what may be left out on either side.
+    """Return the window outside which the tilted law has a mass that may be left out.
 
     A function near the logarithm of the moments chooses the orders, if one is given.
     """
@@ -115,7 +115,7 @@ def step_window(
     total: int,
     tried: int = 8,
 ) -> tuple[float, float]:
-    """Return where one step's tilted loss lies, up to its share of what may be left out.
+    """Return the window of one step's tilted loss, up to its share of the mass left out.
 
     So many orders are tried for each end: equal steps have sqrt(total) times those of the whole.
     """
@@ -234,7 +234,7 @@ def bound_attained_epsilon(event: Event, delta: float) -> float:
 
 
 def from_attained_epsilon(event: Event, delta: float, found: Bracket) -> Bracket:
-    """Return the upper end, with a lower end of what is attained where that is something else."""
+    """Return the upper end, with a lower end of the attained composition where that is another."""
     return _from_attained(event, partial(_bound_grid_epsilon, delta=delta), found)
 
 

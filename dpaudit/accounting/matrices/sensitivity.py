@@ -138,7 +138,7 @@ def _compute_separated_square(strategy: Strategy, participation: Participation) 
 def _bound_square_by_strategy(
     strategy: Strategy, participation: Participation, most: int
 ) -> Squared:
-    """Return a bracket from what a strategy knows of its patterns, or raise `InvalidArgument`."""
+    """Return a bracket from the strategy's own bound on patterns, or raise `InvalidArgument`."""
     first = participation.cycle(strategy.rounds, 0)
     upper = strategy.bound_separated_square(participation.separation, len(first))
     if upper is None:
@@ -231,7 +231,7 @@ def _bound_square_by_patterns(strategy: Strategy, participation: Participation) 
 
 
 def _search_heavy_pattern(table: Array, participation: Participation, weights: Array) -> Pattern:
-    """Return a pattern that is the heaviest by what its own rounds add to each round.
+    """Return a pattern that is the heaviest under the weights that its own rounds give.
 
     ``sum_{i, j in P} G_ij`` is convex in the indicator of P: no step to such a pattern lowers it.
     """

@@ -1,4 +1,4 @@
-"""Strategies of a matrix mechanism: what is released of the rows x of its rounds is ``C x + z``.
+"""Strategies of a matrix mechanism: it releases ``C x + z`` of the rows x of its rounds.
 
 =====  =========================================  ===============
 name   meaning                                    shape

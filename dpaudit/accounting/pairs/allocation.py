@@ -145,7 +145,7 @@ class Allocated:
         return _Mean(count, sums[0, there], sums[1, there] / sums[0, there], 0.0)
 
     def _rounded(self, values: Array, masses: Array, nodes: Array) -> Array:
-        """Return masses at nodes and what is beyond them; or masses of cells and their moments."""
+        """Return masses at nodes and beyond them; or masses of cells and their moments."""
         size = len(nodes) + 1
         cells = np.searchsorted(nodes, values, side="right")
         if not self.upper:

@@ -428,7 +428,7 @@ def _require_finite_ratio(name: str, value: float) -> float:
 
 @dataclass(frozen=True)
 class Bracket:
-    """An accountant's answer: bounds on an exact value. The upper end is what is proved.
+    """An accountant's answer: bounds on an exact value. The upper end is the proved number.
 
     Examples
     --------

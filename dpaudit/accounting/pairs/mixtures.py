@@ -82,7 +82,7 @@ class Mixture:
         return float(logsumexp(logs + below)), float(logsumexp(logs + above))
 
     def log_masses(self, edges: Array) -> Array:
-        """Return the logarithms of the masses of cells, and of what is beyond on either side."""
+        """Return the logarithms of the masses of cells, and of the two tails beyond them."""
         half = np.diff(edges)[:, None] / 2
         nodes = edges[:-1, None] + half * (1 + _NODES)
         logs = self.log_density(nodes) + np.log(half * _WEIGHTS)

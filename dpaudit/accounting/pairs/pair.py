@@ -259,7 +259,7 @@ class Continuous(DominatingPair):
 
 
 def make_equal_cell_edges(low: float, high: float, cells: int) -> Array:
-    """Return the edges of equal cells between two ends, the outermost of which keep what is beyond.
+    """Return the edges of equal cells between two ends; the outermost cells include the tails.
 
     A loss that bends too little for floating-point numbers has the same value at many outputs: the
     output found from the value at an end need not be the one at the end.

@@ -79,7 +79,7 @@ class Ratios:
 
 
 class RatioSource(Protocol):
-    """A law that encloses a pair's ratio from one side; hashable, so that what it finds is kept."""
+    """A law that encloses a pair's ratio from one side; hashable, so that its ratios are kept."""
 
     @property
     def upper(self) -> bool:

@@ -182,7 +182,7 @@ def _choose_contour_step(pairs: Composition, order: float) -> float:
 
 
 def _compute_contour_integrand(pairs: Composition, order: float, u: Array) -> tuple[Complex, float]:
-    """Return values relative to that at 0, and what bounds their size from here on."""
+    """Return values relative to that at 0, and a bound on their size from here on."""
     at = order + 1j * u
     values: Complex = (order / at) * ((order + 1) / (at + 1))
     envelope = 1.0

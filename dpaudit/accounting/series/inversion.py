@@ -234,7 +234,7 @@ def _find_exceeded_epsilon(series: _Series, epsilon: float, delta: float) -> flo
 
 
 def _make_epsilon_steps(series: _Series, epsilon: float, excess: float) -> Iterator[float]:
-    """Yield steps that make up for an excess of log delta: what the slope says, and ever more."""
+    """Yield steps that make up for an excess of log delta: by the slope, then ever longer ones."""
     least, slope = 1e-14 * epsilon, series.slope(epsilon)
     said = excess / slope if excess < 1 else 0.0
     step = max(least, said * (1 + 1e-3))
@@ -370,7 +370,7 @@ class _Series:
 
 @dataclass(frozen=True)
 class _InversionLine:
-    """An order, and the period that is good there: what the sum holds besides delta is small."""
+    """An order, and a period that is good there: the sum holds little besides delta."""
 
     order: float
     log_moment: float
@@ -396,7 +396,7 @@ class _InversionLine:
         return 2 * math.pi / self.period
 
     def log_bound(self, epsilon: float) -> float:
-        """Return about the logarithm of what delta is small against, if this line is a bad one."""
+        """Return about the log of the bound that far exceeds delta if this line is a bad one."""
         return self.log_moment - self.order * epsilon - _compute_log_pole_height(self.order)
 
     def copies(self, epsilon: float) -> float:
