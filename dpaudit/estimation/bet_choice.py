@@ -109,7 +109,7 @@ class _Try:
 
 @dataclass(frozen=True)
 class _Judge:
-    """Judges tries: what is fitted to one half of the outputs is judged by the other."""
+    """Judges tries: a fit to one half of the outputs is judged by the other half."""
 
     halves: _Halves
     centres: Array
@@ -154,7 +154,7 @@ def _compute_counted_log_ratios(counts: Sequence[Array], centres: Array) -> Arra
 
 
 def _fit_polynomial_ratios(degree: int, counts: Sequence[Array], centres: Array) -> Array:
-    """Return a polynomial of the score, within what was counted."""
+    """Return a polynomial of the score, within the range of the counted log-ratios."""
     ratios = _compute_counted_log_ratios(counts, centres)
     # A polynomial with as many coefficients as there are bins reproduces their noise.
     if len(ratios) <= degree + 1:

@@ -1,4 +1,4 @@
-"""Canaries' scores: the game that each design plays, plans of guesses, and what they certify.
+"""Canaries' scores: the game that each design plays, plans of guesses, and their bounds.
 
 | symbol | name          | meaning                                                                 |
 |--------|---------------|-------------------------------------------------------------------------|
@@ -288,7 +288,7 @@ def independent_gaussian_mu(scores: Array, included: NDArray[np.bool_], alpha: f
 
 
 def all_right(game: CanaryGame, counted: Sequence[GuessCount]) -> tuple[GuessCount, ...]:
-    """Return the counts of a game in which every guess is right: they cap what it can certify."""
+    """Return the counts of a game in which every guess is right: they cap its bound."""
     return tuple(GuessCount(one.plan, one.plan.guesses) for one in counted)
 
 

@@ -1,4 +1,4 @@
-"""Events of scores, and how often they happened: what a worker needs to count them, and no more.
+"""Events of scores, and how often they happened: all that a worker needs to count them.
 
 Scores are rounded far above the last bits of floats: those that are equal in real arithmetic would
 otherwise be told apart by their last bits, and a bound would be about the floats of a score and not

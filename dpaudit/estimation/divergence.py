@@ -184,7 +184,7 @@ class RenyiBet:
         return seen[0][last], seen[1][last]
 
     def about(self, favoured: Array, other: Array, alpha: float) -> float:
-        """Return roughly what `lower` does, sooner: to compare bets with."""
+        """Return roughly the result of `lower`, sooner: to compare bets with."""
         return self._least(favoured, other, -math.log(alpha), 1e-4)
 
     def _least(self, favoured: Array, other: Array, goal: float, precision: float) -> float:
@@ -296,7 +296,7 @@ def estimate_bet_bound(bet: RenyiBet, rates: Rates, sizes: tuple[int, int], alph
 
 @dataclass(frozen=True)
 class _Cut:
-    """Log-ratios that are cut at some height, and about what a bet on them certifies."""
+    """Log-ratios that are cut at some height, and about the bound that a bet on them certifies."""
 
     log_ratios: Array
     rates: Rates
@@ -339,7 +339,7 @@ class _Cut:
         return RenyiBet(self.order, self.log_ratios, slope, cost, stake, self.sizes)
 
     def _spread(self, slope: float, gain: float, cost: float) -> float:
-        """Return the variance of what is bet on, of so many outputs."""
+        """Return the variance of the terms of a bet, of so many outputs."""
         gains = np.exp((self.order - 1) * self.log_ratios)
         costs = np.exp(self.order * self.log_ratios)
         favoured = slope**2 * float(self.rates[0] @ (gains - gain) ** 2) / self.sizes[0]

@@ -43,7 +43,7 @@ from dpaudit.guarantees import gaussian
 
 
 class KnowsBound(Protocol):
-    """Draws with a proved bound on what they pay."""
+    """Draws with a proved bound on their payoffs."""
 
     @property
     def epsilon(self) -> float:
@@ -57,7 +57,7 @@ class KnowsBound(Protocol):
 
 @dataclass(frozen=True)
 class TiltedLosses:
-    """One direction's trials, reduced to what the bounds need.
+    """One direction's trials, reduced to the numbers that the bounds need.
 
     Parameters
     ----------

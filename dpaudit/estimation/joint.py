@@ -424,7 +424,7 @@ def _compute_binomial_tails(first: int, last: int, n: int, p: float) -> float:
 
 
 def _choose_count_window(m: int, q: float, reach: float) -> tuple[int, int]:
-    """Return the counts that are summed over: what lies beyond is as rare as is left out."""
+    """Return the counts that are summed over: those beyond are as rare as the mass left out."""
     spread = reach * math.sqrt(m * q * (1 - q)) + 0.7 * reach**2
     return max(0, math.floor(m * q - spread)), min(m, math.ceil(m * q + spread))
 

@@ -229,7 +229,7 @@ def largest_likelihood_bound(
 
 
 def _compute_coin_divergence(rate: Array, other: Array) -> Array:
-    """Return the divergence of coins, infinite where what was seen is impossible."""
+    """Return the divergence of coins, infinite where the observed counts are impossible."""
     with np.errstate(divide="ignore", invalid="ignore"):
         hit = np.where(rate > 0, xlogy(rate, rate) - rate * np.log(other), 0.0)
         miss = np.where(rate < 1, xlogy(1 - rate, 1 - rate) - (1 - rate) * np.log1p(-other), 0.0)

@@ -1,4 +1,4 @@
-"""Scores of arrays of numbers, each looked for by what would show it and nothing else.
+"""Scores of arrays of numbers, each looked for by its own sign and nothing else.
 
 One entry, or where all of them moved a little, tell two datasets apart otherwise than a pair of
 entries that only together do, a remainder of integers, or how near an output is to where most are.
@@ -49,14 +49,14 @@ _SAME = 2.0
 
 @dataclass(frozen=True)
 class Scaling:
-    """Brings columns to one scale, about their medians, and what is far out nearer."""
+    """Brings columns to one scale, about their medians, and far values nearer."""
 
     centre: Array
     spread: Array
 
     @classmethod
     def of(cls, rows: Array) -> Scaling:
-        """Return the scaling of columns by their quartiles; of few values by what they are."""
+        """Return the scaling of columns by quartiles, or by the largest deviation instead of 0."""
         low, centre, high = np.quantile(rows, [0.25, 0.5, 0.75], axis=0)
         spread = high - low
         rough = np.minimum(np.abs(rows - centre).max(axis=0), 1e150)
@@ -184,7 +184,7 @@ def flatten_first_rows(on_p: Array, on_q: Array) -> tuple[Array, Array]:
 
 
 def select_telling_entries(on_p: Array, on_q: Array, most: int) -> list[int]:
-    """Return the entries in which sides differ most, by their means and by what they spread.
+    """Return the entries in which sides differ most, by their means and by their spreads.
 
     Examples
     --------

@@ -267,7 +267,7 @@ def one_run_bound(
 
 
 def require_fair(coins: Signs) -> Signs:
-    """Return coins as signs; refuse what fair tosses give less often than once in 1e9.
+    """Return coins as signs; refuse those that fair tosses give less often than once in 1e9.
 
     Examples
     --------
@@ -390,7 +390,7 @@ def claim_p_value(correct: int, guesses: int, canaries: int, claim: Guarantee) -
 
 
 def gaussian_lower_bound(correct: int, guesses: int, canaries: int, *, alpha: float) -> float:
-    """Return a mu below which no Gaussian guarantee can be true of what was run; 0 if none.
+    """Return a mu below which no Gaussian guarantee can be true of the run; 0 if none.
 
     Formal guarantee: with probability at least ``1 - alpha`` what was run is not mu-Gaussian DP for
     any mu below the result. ``GaussianDP(mu).epsilon(delta)`` of it is a lower bound on epsilon

@@ -1,4 +1,4 @@
-"""Answers of a service that come back as a cache gives them: what of them is no chance.
+"""Answers of a service that come back as a cache gives them: repeats beyond chance.
 
 A cache gives the noise that it keeps again, and to a count that is exact data. Of identical
 requests nobody can tell the two apart, so what looks like a cache certifies nothing.

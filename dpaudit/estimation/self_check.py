@@ -35,7 +35,7 @@ _MISMATCH = 1e-7
 
 @dataclass(frozen=True, kw_only=True)
 class CheckOutcome:
-    """The outcome of one check: what was tested, whether it passed, and the numbers.
+    """The outcome of one check: the tested statement, whether it passed, and the numbers.
 
     ``fault`` is the code of the kind of fault that a check which failed shows, where that is known.
     """

@@ -1,4 +1,4 @@
-"""Checks that a ledger refers to: they are run, and what they find is all that counts."""
+"""Checks that a ledger refers to: they are run, and their findings are all that counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The headline of the ledger: faults, what is proved and what is not settled, counted from rows."""
+"""The headline of the ledger: faults, proofs and unsettled statements, counted from rows."""
 
 from __future__ import annotations
 

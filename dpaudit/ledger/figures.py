@@ -1,4 +1,4 @@
-"""Published runs that draw figures of papers again, and whether what is said of these held."""
+"""Published runs that draw figures of papers again, and whether statements about these held."""
 
 from __future__ import annotations
 

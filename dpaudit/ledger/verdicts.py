@@ -117,7 +117,7 @@ class JudgedRow:
 
     @property
     def short_verdict(self) -> str:
-        """The verdict in two or three words, without what repairs it."""
+        """The verdict in two or three words, without the repair."""
         if self.repair:
             return "refuted as printed"
         return f"{self.verdict}, in part proved" if self.partial_proofs else self.verdict
@@ -287,7 +287,7 @@ def _by_figure(
 
 
 def _refuse_contrary_audits(judged: JudgedRow, audits: Iterable[PublishedAudit]) -> None:
-    """Raise where a check decides of a claim what its published audits contradict."""
+    """Raise where a check decides a claim against its published audits."""
     # Variants and questions have claims of their own, which say nothing against the statement
     # as it is printed.
     verdicts = {audit.verdict for audit in audits if audit.standing == "claim"}

@@ -14,7 +14,7 @@ State = Literal["accepted", "worse", "expired", "changed", "not refuted", "withh
 
 
 class Acceptance(ReportPart):
-    """The entry of a baseline that a result has, and what has become of it.
+    """The entry of a baseline that a result has, and its present state.
 
     ``accepted`` is the one state in which a refutation does not decide the exit status: the claim
     is the one that was accepted, the certified lower end is at most ``up_to``, and the entry has

@@ -16,7 +16,7 @@ _HEAD = ("| | Claim | Claimed | Proved | Measured | Verdict |", "|---|---|---|--
 
 
 def render_brief(entries: ReportEntries) -> str:
-    """Return the table, and below it what leaked; of many audits, as much as a comment takes."""
+    """Return the table, and below it the leaks; of many audits, as much as a comment takes."""
     rows = _select_fitting_lines(
         [*map(_render_brief_row, entries.entries)], "| | and {} more, in the report | | | | |"
     )

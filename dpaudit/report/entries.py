@@ -216,7 +216,7 @@ def _format_entry_acceptance(result: Result) -> str:
 
 
 def _format_entry_headline(result: Result) -> str:
-    """Return the sentence that is shown alone: of a refutation the event, with what it carries."""
+    """Return the sentence that is shown alone: of a refutation the event, with its evidence."""
     event, witness = result.carrying_event, result.witness
     said = result.reason
     if result.verdict == "refuted" and event is not None and event.plain:

@@ -49,7 +49,7 @@ _FADES = 10  # steps
 
 
 def three_numbers(result: Result, *, prefix: str = "figure") -> str:
-    """Return the picture of what is claimed, proved and measured, on one axis.
+    """Return the picture of the claimed, the proved and the measured number, on one axis.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def three_numbers(result: Result, *, prefix: str = "figure") -> str:
 
 
 def show_numbers(result: Result) -> Picture:
-    """Return the picture of what is claimed, proved and measured, on one axis, undrawn."""
+    """Return the picture of the claimed, proved and measured numbers, on one axis, undrawn."""
     shown = make_shown_numbers(result)
     words = (
         f"{shown.unit}: claimed {shown.claimed}, proved {shown.proved}, measured "

@@ -61,7 +61,7 @@ class ResultNumbers:
 
     @property
     def open_ended(self) -> bool:
-        """Whether the measured number might be larger than what is shown."""
+        """Whether the measured number might be larger than the one that is shown."""
         return self.upper is None and self.lower not in (INFINITE, NONE)
 
     @property
@@ -374,7 +374,7 @@ def fault_words(result: Result) -> list[str]:
 
 
 def fault_codes(result: Result) -> list[str]:
-    """Return the codes of what a result shows, and of what stopped the proof."""
+    """Return the codes of the fault that a result shows, and of the one that stopped the proof."""
     stop = None if result.proof_stop is None else result.proof_stop.fault
     return list(dict.fromkeys(code for code in (result.fault, stop) if code is not None))
 

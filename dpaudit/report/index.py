@@ -1,4 +1,4 @@
-"""The index of many reports: what fails, what holds, and by how much.
+"""The index of many reports: the claims that fail, those that hold, and by how much.
 
 A claim counts by its audits as its source prints it: it is refuted if one of them is. Variants, and
 questions that nobody claims, stand apart and count for nothing.
@@ -152,7 +152,7 @@ def render_index(
 def make_index_sections(
     rows: Sequence[IndexRow], catalogue: Catalogue = NOTHING_KNOWN
 ) -> list[Section]:
-    """Return the rows by what they stand for, without the sections that have none."""
+    """Return the rows by their standing, without the sections that have none."""
     found = list[Section]()
     for which, title, says in _SECTIONS:
         inside = [row for row in rows if row.result.standing == which]
@@ -166,7 +166,7 @@ def make_index_sections(
 
 
 def _make_cause_parts(rows: Sequence[IndexRow], catalogue: Catalogue) -> list[IndexSection]:
-    """Return the audits of claims by what the claims fall by, each claim's as they were."""
+    """Return the audits of claims by the causes of refutations, each claim's as they were."""
     parts = list[IndexSection]()
     for group in _by_cause(rows, catalogue):
         claims = [tile.claim for tile in group.tiles]
@@ -258,7 +258,7 @@ def _format_attacker_certainty(epsilon: float) -> str:
 
 
 def _by_cause(rows: Sequence[IndexRow], catalogue: Catalogue) -> list[ClaimGroup[IndexRow]]:
-    """Return the claims as printed by what they fall by; of each the worst audit stands first."""
+    """Return the claims as printed, by cause of refutation; each one's worst audit comes first."""
     printed = [row for row in rows if row.result.standing == "claim"]
     worst = sorted(printed, key=_get_excess_sort_key, reverse=True)
     return group_claims(worst, catalogue)

@@ -1,4 +1,4 @@
-"""The ledger as JSON: every row with its verdict, and the causes with what falls by them."""
+"""The ledger as JSON: every row with its verdict, and the causes with the claims they refute."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LinkDocument(ReportPart):
 
 
 class RowDocument(ReportPart):
-    """One statement of a paper, and what became of it."""
+    """One statement of a paper, and its verdict."""
 
     name: str
     place: str
@@ -77,7 +77,7 @@ class CauseDocument(ReportPart):
 
 
 class PaperDocument(ReportPart):
-    """A paper: what is wrong with it, and its rows in the order of its text."""
+    """A paper: its mistakes, and its rows in the order of its text."""
 
     name: str
     title: str

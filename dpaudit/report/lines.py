@@ -20,6 +20,6 @@ class CodeLine(ReportPart):
 
     @property
     def words(self) -> str:
-        """The place, and what stands there."""
+        """The place, and the code there."""
         place = f"{self.file}:{self.line} in {self.function}"
         return f"{place}: {self.text}" if self.text else place

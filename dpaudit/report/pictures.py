@@ -15,7 +15,7 @@ from dpaudit.report.schema import Result
 
 
 def show_result(result: Result) -> list[Picture]:
-    """Return the pictures of a result, undrawn: its three numbers, and what was measured of curves.
+    """Return the pictures of a result, undrawn: its three numbers, and its measured curves.
 
     A picture of claims alone shows nothing, and is none of them.
     """

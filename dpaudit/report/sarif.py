@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: what was refuted, at the line of the mechanism, for code scanning and editors.
+"""SARIF 2.1.0: refutations, at the line of the mechanism, for code scanning and editors.
 
 What was not refuted is no result: tools show every result as something to mend.
 """

@@ -186,7 +186,7 @@ class PairSearch(ReportPart):
 
 
 class BudgetEntry(ReportPart):
-    """A share of the report's error probability and what it was spent on."""
+    """A share of the report's error probability, and its purpose."""
 
     purpose: str
     alpha: Probability
@@ -220,7 +220,7 @@ class TradeOffCurves(ReportPart):
 
 
 class CodeFile(ReportPart):
-    """The file of the code that was audited: what names the code in it, and a digest of all of it.
+    """The file of the audited code: its path, and a digest of all of it.
 
     Files that it imports are not in the digest.
     """
@@ -347,7 +347,7 @@ class Result(ReportPart):
 
     @property
     def is_accepted(self) -> bool:
-        """Whether it is a refutation that a baseline accepts: its verdict stays what it is."""
+        """Whether it is a refutation that a baseline accepts: its verdict stays as it is."""
         known = self.acceptance
         return self.verdict == "refuted" and known is not None and known.state == "accepted"
 

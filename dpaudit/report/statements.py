@@ -1,4 +1,4 @@
-"""The page of every statement of papers, as Markdown: what is wrong first, then all in order."""
+"""The page of every statement of papers, as Markdown: the wrong ones first, then all in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report's picture at the size of a stamp: the claim, what is proved, and what was measured.
+"""A report's picture at the size of a stamp: the claimed, proved and measured numbers.
 
 All stamps share one axis, on which the claim is the middle. How far a number is from there is its
 distance to the claim over the sum of the sizes of both, as a share of the way to an edge: double

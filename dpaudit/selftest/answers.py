@@ -21,7 +21,7 @@ GROUP = "dpaudit.known_answers"
 
 @runtime_checkable
 class KnownAnswer(Protocol):
-    """A mechanism, its worst pair, and what an audit of it should find."""
+    """A mechanism, its worst pair, and the result that an audit of it should have."""
 
     @property
     def name(self) -> str:

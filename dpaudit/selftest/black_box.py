@@ -225,7 +225,7 @@ def _split_unit_groups(units: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
 
 @dataclass(frozen=True)
 class _Tried:
-    """A fitted attack, what it promises, and thresholds for its scores."""
+    """A fitted attack, its promise, and thresholds for its scores."""
 
     name: str
     score: Score
@@ -338,7 +338,7 @@ def _best_rule(
 
 
 def _plan_output_count(rates: tuple[float, float], delta: float, least: int, most: int) -> int:
-    """Return how many outputs show all but a small share of what the event shows."""
+    """Return how many outputs show nearly all of the loss that the event shows."""
     rate, other = rates
     if other == 0:  # the ratio has no end to come near to
         return least

@@ -204,7 +204,7 @@ class Coins:
     def run(
         self, audits: int, alpha: float, rng: Generator, *, used_delta: float | None = None
     ) -> Array:
-        """Return event bounds; ``used_delta`` is what the bound is told, if not the truth."""
+        """Return event bounds; ``used_delta`` is the delta of the bound, if not the true one."""
         rate = math.exp(self.epsilon) * self.other + self.delta
         counts = rng.binomial(self.trials, [[rate], [self.other]], (2, audits))
         # A bound takes milliseconds and depends on the counts alone, of which thousands of

@@ -146,7 +146,7 @@ class Tested:
 
     @property
     def sound(self) -> bool:
-        """Whether no rate is above what it may be."""
+        """Whether no rate is above its limit."""
         return all(rate.sound for rate in self.rates)
 
 
@@ -174,7 +174,7 @@ class KnownAnswerAudit:
 
     @property
     def missed(self) -> bool:
-        """Whether the 95% bound is above what any event shows: of sound ones one in 20 may be."""
+        """Whether the 95% bound is above every event's loss: of sound ones one in 20 may be."""
         return self.found.lower > self.event
 
     @property
@@ -184,7 +184,7 @@ class KnownAnswerAudit:
 
     @property
     def closeness(self) -> float | None:
-        """Certified over what the best event shows; None where that is infinite."""
+        """Certified over the loss that the best event shows; None where that is infinite."""
         return self.found.lower / self.event if np.isfinite(self.event) else None
 
 

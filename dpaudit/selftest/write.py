@@ -113,7 +113,7 @@ def _draw_error_rates(axes: Axes, result: SelfTest) -> None:
 
 
 def _too_few(axes: Axes, place: int, rate: Rate) -> None:
-    """Write the counts of what errs so rarely that no share of the nominal rate can be seen."""
+    """Write the counts of errors so rare that no share of the nominal rate can be seen."""
     said = (
         f"{rate.misses} of {format_integer(rate.audits)}, of which "
         f"{format_significant(rate.nominal)} may err"
@@ -350,7 +350,7 @@ def _what_is_missing(result: SelfTest) -> dict[str, Any]:
 
 
 def format_selftest_outcome(result: SelfTest) -> str:
-    """Return the outcome of the whole: what is missing keeps it from being passed.
+    """Return the outcome of the whole: missing parts keep it from being passed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A sheet for who signs: what reports show, what is claimed, and what nobody looked at.
+"""A sheet for the person who signs: shown numbers, claims, and open questions.
 
 The questions are those of NIST SP 800-226. A sheet never says more than its reports: what it calls
 shown is a number with a certificate that was checked again when the sheet was made.

@@ -1,4 +1,4 @@
-"""The questions of a sheet, and what reports answer: shown, claimed, or not looked at."""
+"""The questions of a sheet, and the answers of reports: shown, claimed, or not looked at."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AnswerPart:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question, and what is said of it."""
+    """A question, and its answer."""
 
     question: str
     parts: tuple[AnswerPart, ...]
@@ -82,7 +82,7 @@ class Sheet:
 
     @property
     def lines(self) -> list[tuple[SheetSubject, str]]:
-        """Each result, and what it comes to."""
+        """Each result, and its conclusion."""
         return [(one, describe_result(one)) for one in self.subjects]
 
 
@@ -159,7 +159,7 @@ _MOST_NAMES = 6
 
 
 def _format_subject_verdicts(subjects: Sequence[SheetSubject]) -> Iterator[str]:
-    """Yield how many results have each verdict, the gravest first, and what certificates do."""
+    """Yield how many results have each verdict, the gravest first, and how certificates end."""
     for verdict, word in _WORDS.items():
         names = [one.name for one in subjects if one.verdict == verdict]
         more = "" if len(names) <= _MOST_NAMES else f" and {len(names) - _MOST_NAMES} more"
@@ -268,7 +268,7 @@ def _in_words(one: SheetSubject) -> AnswerPart:
 
 
 def _format_attacker_promise(guarantee: Guarantee, delta: float | None) -> str:
-    """Return a guarantee as an attacker's success, and what delta allows."""
+    """Return a guarantee as an attacker's success, and the exception that delta allows."""
     said = (
         "If it holds, an attacker who knows all but one record and would guess right in 50% of "
         f"cases is right in {_format_percent(guarantee.success(0.5), ROUND_CEILING)} at most."

@@ -20,6 +20,6 @@ def render_page(sheet: Sheet) -> str:
 
 
 def render_text(sheet: Sheet) -> str:
-    """Return a sheet as Markdown; its first line is what has to be known first."""
+    """Return a sheet as Markdown; its first line is the most important one."""
     text = make_template_environment(html=False).get_template("sheet.md.j2").render(sheet=sheet)
     return re.sub(r"\n{3,}", "\n\n", make_printable(text)).strip("\n") + "\n"

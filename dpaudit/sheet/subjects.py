@@ -244,7 +244,7 @@ def _format_stated_value(sign: str, value: str, delta: str | None) -> str:
 
 
 def _make_attacker_guarantee(result: Result) -> Guarantee | None:
-    """Return the claim as what limits an attacker, where it is one that does."""
+    """Return the claim as a limit on an attacker, where it is one."""
     if result.kind != "privacy":
         return None
     point = result.claimed

@@ -1,4 +1,4 @@
-r"""One bet against a claim: what a pair of outputs multiplies the wealth by, and why it is fair.
+r"""One bet against a claim: the factor of the wealth for a pair of outputs, and why it is fair.
 
 | symbol     | name                        | meaning                                               |
 |------------|-----------------------------|-------------------------------------------------------|
@@ -174,7 +174,7 @@ def growth(rate: Array, other_rate: Array, epsilon: Array, delta: float) -> Arra
 
 
 def _log_left(lost: Array) -> Array:
-    """Return ``log(1 - lost)``; what rounding loses of a factor is not put back."""
+    """Return ``log(1 - lost)``; the rounding loss of a factor is not put back."""
     return np.log(np.maximum(1 - lost, 1e-300))
 
 

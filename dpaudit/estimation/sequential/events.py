@@ -1,4 +1,4 @@
-"""Events to bet on, chosen from earlier scores only: thresholds, and what they promise.
+"""Events to bet on, chosen from earlier scores only: thresholds, and their promises.
 
 Counts at a fixed set of thresholds are all that is remembered of earlier scores, so a stream may be
 endless. Everything has leading axes: many audits run side by side.
@@ -97,7 +97,7 @@ class Tallies:
 
 @dataclass(frozen=True)
 class EventChoices:
-    """An event ``score >= threshold`` and what earlier scores say about it, shape ``(...)`` each.
+    """An event ``score >= threshold`` and earlier scores' evidence on it, shape ``(...)`` each.
 
     ``promise`` is the growth of the wealth to expect against the epsilon numbered ``aim``.
     """

@@ -257,7 +257,7 @@ class BetCounts:
 
 @dataclass(frozen=True)
 class BettingGame:
-    """Bets of several scores, in both directions, and what they have won.
+    """Bets of several scores, in both directions, and their winnings.
 
     Leading axes of all arrays are audits that run side by side; J scores make 2 J events and, with
     every stake, K bettors.

@@ -1,1 +1,1 @@
-"""Verdicts of whole audits, on mechanisms of which outputs alone do not tell what is true."""
+"""Verdicts of whole audits, on mechanisms whose outputs alone do not tell the truth."""
