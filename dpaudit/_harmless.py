@@ -1,4 +1,4 @@
-"""Words of errors that hold no record, by what they are made of.
+"""Words of errors that hold no record, judged by their parts.
 
 Python's own words name attributes, variables, modules and arguments. Such a name may be a record:
 `getattr(row, "Alice")`, `importlib.import_module(cell)` and `f(**row)` put one there. It is none
@@ -52,7 +52,7 @@ _OF_ARITHMETIC = re.compile(
 
 
 def is_of_arithmetic(words: str) -> bool:
-    """Return whether a warning is what numpy says of arithmetic, which repeats no value.
+    """Return whether a warning is numpy's about arithmetic, which repeats no value.
 
     Examples
     --------

@@ -50,7 +50,7 @@ def package_of(file: str) -> str | None:
 
 @lru_cache(maxsize=64)
 def _read_installed_names(folder: str) -> frozenset[str]:
-    """Return the first names of what was installed into a folder, as its records say."""
+    """Return the first names of all files installed into a folder, as its records list them."""
     found = set[str]()
     for record in Path(folder).glob("*.dist-info/RECORD"):
         try:

@@ -1,4 +1,4 @@
-"""Checks at the boundary: each returns the clean value or names what was wrong with it."""
+"""Checks at the boundary: each returns the clean value, or refuses a wrong one by name."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class UnknownName(DpauditError, LookupError):
 
 
 class DataError(DpauditError):
-    """A data file is missing, damaged, or not what its name promises."""
+    """A data file is missing, damaged, or of another form than its name promises."""
 
 
 class MechanismError(DpauditError):
@@ -121,7 +121,7 @@ class UnsupportedEvent(DpauditError):
 
 
 class BudgetExceeded(DpauditError):
-    """A release does not fit into what is left of a budget, so nothing was charged."""
+    """A release does not fit into the rest of a budget, so nothing was charged."""
 
 
 class UnsupportedSystem(DpauditError):
@@ -129,7 +129,7 @@ class UnsupportedSystem(DpauditError):
 
 
 def require_posix(what: str) -> None:
-    """Refuse, on a system that is not of the POSIX family, what would fail there later.
+    """Refuse a system outside the POSIX family, on which a mechanism would fail later.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def format_error_words(kind: type[BaseException], words: str, written: Collectio
 
 
 def calls_of(error: BaseException) -> str:
-    """Return the calls that led to an error, and to those behind it, with what each may say.
+    """Return the calls that led to an error and to those behind it, with each one's safe words.
 
     Examples
     --------
@@ -374,7 +374,7 @@ class VerbatimText(str):
 
 
 def _truncate_long_value(value: object) -> object:
-    """Return the beginning of what is long, of which no more is shown; other things as they are."""
+    """Return the beginning of a long value, of which no more is shown; others as they are."""
     kind = type(value)
     # The exact type is asked for: a subclass may have a `len` or an iterator of its own that
     # never ends.

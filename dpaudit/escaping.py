@@ -15,7 +15,7 @@ _NEVER = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def make_printable(text: str) -> str:
-    r"""Return ``text`` with U+FFFD for what drives a terminal, is invisible, or is no character.
+    r"""Return ``text`` with U+FFFD for control codes, invisible characters and non-characters.
 
     Line breaks and tabs stay.
 
@@ -50,7 +50,7 @@ def one_line(text: str) -> str:
 
 
 def json_escaped(text: str) -> str:
-    r"""Return JSON that says the same, with escapes for what `make_printable` would not show.
+    r"""Return JSON that says the same, with escapes for characters that `make_printable` replaces.
 
     Examples
     --------

@@ -139,7 +139,7 @@ def _get_umask() -> int:
 
 
 def _take_places(parts: Mapping[Path, Path], gone: Sequence[Path]) -> None:
-    """Give every file its place and remove what is gone; after a failure all is as it was."""
+    """Give every file its place and remove old ones; after a failure all is as it was."""
     kept = dict[Path, Path | None]()
     try:
         for path in (*parts, *gone):

@@ -88,7 +88,7 @@ def night_style(colours: str, more: str = "") -> str:
 
 
 def with_night(svg: str) -> str:
-    """Return a whole SVG document that follows its reader; what has no colour is ink.
+    """Return a whole SVG document that follows its reader; shapes without a colour are ink.
 
     Examples
     --------

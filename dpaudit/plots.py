@@ -194,7 +194,7 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
 
 
 def draw_grid(axes: Axes, grid: Grid) -> None:
-    """Draw a grid: darker is more; what is infinite is black."""
+    """Draw a grid: darker is more; infinite values are black."""
     from matplotlib import colormaps
 
     finite = [value for row in grid.values for value in row if math.isfinite(value)]

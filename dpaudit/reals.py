@@ -1,4 +1,4 @@
-"""Real numbers with an error bound, for what is to be proved.
+"""Real numbers with an error bound, for proofs.
 
 A `Real` is a ball that holds the true number: a midpoint of some digits and a radius. Every
 operation returns a ball that holds every possible result (Arb, Johansson 2017, through
@@ -148,7 +148,7 @@ class Real:
         return Real(self.ball.mid())
 
     def shown(self, digits: int = 10) -> str:
-        """Return the number for people, far beyond what doubles reach."""
+        """Return the number for people, also far beyond the range of doubles."""
         near = float(self)
         if near == 0 or 1e-300 < abs(near) < 1e300:
             return f"{near:.{digits}g}"
@@ -285,7 +285,7 @@ def norm(values: Iterable[Number]) -> Real:
 
 
 def length(square: Number) -> Real:
-    """Return the square root of what is at least 0 for a reason, though its ball may not say so."""
+    """Return the square root of a number that is at least 0, though its ball may not say so."""
     return _finite(_ball(square).nonnegative_part().sqrt())
 
 

@@ -122,12 +122,12 @@ _NO_DATA = (str, bytes, int, float, type(None))
 
 
 def format_message_value(value: object) -> str:
-    """Return how a message names a value: arrays, and what holds arrays, are records always."""
+    """Return a message's words for a value: arrays, and containers of them, are records always."""
     return repr(Record(value)) if _holds_an_array(value) else repr(value)
 
 
 def format_hidden_value(value: object) -> str:
-    """Return kind, shape and salted hash of a value; what is missing or not finite tells nobody.
+    """Return kind, shape and salted hash of a value; a missing or infinite one tells nobody.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether the words of an error hold no record: what the same call says of data that are made up.
+"""Whether the words of an error hold no record: the same call on made-up data says them too.
 
 Data of the same kind and shape are made, in which every value is another one, and a small one if
 it is a number. If the call raises
@@ -86,7 +86,7 @@ def find_raised_error(call: Callable[[Any], object], dataset: Any) -> BaseExcept
 def tells_no_record(
     error: BaseException, dataset: Any, call: Callable[[Any], object], *, seconds: float = _SECONDS
 ) -> bool:
-    """Return whether an error says of made data what it said of a dataset.
+    """Return whether an error on made data has the words that it had on a dataset.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def _make_standin_text(value: str, number: int) -> str:
 def _run_for_error(
     call: Callable[[Any], object], made: Any, seconds: float
 ) -> tuple[type[BaseException], str | None] | None:
-    """Return which error a call raises and what it says; None if none, or not in time."""
+    """Return the error that a call raises and its words; None if none, or not in time."""
     found: list[tuple[type[BaseException], str | None]] = []
 
     def attempt() -> None:
@@ -227,7 +227,7 @@ def _generate_code_texts(code: CodeType) -> Iterator[str]:
 
 
 def _repeats_a_value(error: BaseException, words: str, names: frozenset[str]) -> bool:
-    """Return whether words repeat what variables hold that the code does not write itself."""
+    """Return whether words repeat values of variables that the code does not write itself."""
     told = set(_WORD.findall(words)) - names
     left = _MOST
     for frame in _find_foreign_frames(error):
@@ -244,7 +244,7 @@ def _repeats_a_value(error: BaseException, words: str, names: frozenset[str]) ->
 
 
 def _generate_held_texts(value: Any, deep: int) -> Iterator[str]:
-    """Yield the texts of what a variable holds: text itself, and numbers as they are written."""
+    """Yield the texts in the value of a variable: text itself, and numbers as they are written."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, int | float | np.number) and not isinstance(value, bool):

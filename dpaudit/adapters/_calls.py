@@ -1,4 +1,4 @@
-"""The common part of the adapters: one call a trial, and errors that say what to install."""
+"""The common part of the adapters: one call a trial, and errors that name a missing package."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _log_density(name: str, scores: Array, references: Array) -> Array:
 
 
 def partial_fit_gradients(model: Any, features: Array, labels: Array, **given: Any) -> Array:
-    """Return the gradient of each record, by what ``partial_fit`` on it alone does to a model.
+    """Return each record's gradient: the change that ``partial_fit`` on it alone makes in a model.
 
     The model is not changed. With a learning rate of 1 and without regularisation the step is the
     negative gradient, intercept last.

@@ -1,1 +1,1 @@
-"""Statements of deployments: what a record says in numbers, and whether its numbers agree."""
+"""Statements of deployments: the numbers of a record, and whether they agree."""

@@ -1,4 +1,4 @@
-"""One comparison of what a record states, with the arithmetic that decides it."""
+"""One comparison of the statements of a record, with the arithmetic that decides it."""
 
 from __future__ import annotations
 

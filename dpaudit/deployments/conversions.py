@@ -99,7 +99,7 @@ def _check_epsilon_below_rho(
     delta: Number,
     house: EpsilonBracket,
 ) -> Check:
-    """Judge an epsilon below what follows from rho: by noise of that rho, or it does not agree."""
+    """Judge an epsilon below that of rho by zCDP: exact Gaussian noise may explain it."""
     numbers = (rho, epsilon, delta)
     mechanisms = {*scope.mechanisms} or {*facts.mechanisms}
     exact = of_gaussian(math.sqrt(2 * rho.value), delta.value)

@@ -97,7 +97,7 @@ def plain_key(key: str) -> str:
 
 
 def parameter_of(key: str) -> tuple[Kind, Role, str] | None:
-    """Return the parameter that a key names, what of it, and for one of what; or None.
+    """Return the kind, the role and the ``per`` of the parameter that a key names; or None.
 
     Examples
     --------

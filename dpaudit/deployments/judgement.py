@@ -81,7 +81,7 @@ def _run_distinct_checks(facts: RecordFacts) -> Iterator[Check]:
 
 
 def _find_missing_facts(facts: RecordFacts) -> Iterator[str]:
-    """Yield the keys of what is not stated and decides what the numbers mean."""
+    """Yield the keys of missing statements that decide the meaning of the numbers."""
     if not facts.variants:
         yield "variant"
     if facts.field("epsilon") is None and facts.field("rho") is None and facts.field("mu") is None:

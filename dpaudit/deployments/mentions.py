@@ -1,4 +1,4 @@
-"""Numbers in free text: which parameter each is of, what it is said of, and what belongs together.
+"""Numbers in free text: the parameter and the scope of each, and which belong together.
 
 A number is read only beside the parameter's own name or letter. What is not read so is left out,
 and every number that was read is shown with its place, so that a misreading is seen.
@@ -112,7 +112,7 @@ _MOST = 1000  # numbers of a text
 
 @dataclass(frozen=True)
 class Mention:
-    """A number in a text, with what stands around it in its clause."""
+    """A number in a text, with the words around it in its clause."""
 
     number: Number
     start: int
@@ -198,7 +198,7 @@ def mentions_in(text: Text, *, budget: Kind = "epsilon") -> list[Mention]:
 
 
 def _as_its_pair(one: Mention, following: Mention | None) -> Mention:
-    """Return the first number of a pair with what is said behind the second."""
+    """Return the first number of a pair with the role and unit that stand behind the second."""
     if following is None or following.start != one.end or one.number.role == "local":
         return one
     said = {"role": following.number.role, "per": following.number.per}

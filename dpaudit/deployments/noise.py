@@ -132,7 +132,7 @@ def _check_noise_epsilon(
     epsilon: Number,
     numbers: Sequence[Number],
 ) -> Iterator[Check]:
-    """Judge an epsilon by what its noise has: less is none, more is looser."""
+    """Judge an epsilon by that of its noise: a smaller one is no guarantee, a larger is looser."""
     period = epsilon.per if epsilon.role == "each" and epsilon.per != "each" else ""
     words = f"{start}; the record says {epsilon.written}" + (f" a {period}" if period else "")
     count, sampling = scope.first("count"), scope.first("sampling")

@@ -31,7 +31,7 @@ _PARAMETERS = ("epsilon", "delta", "rho", "mu", "order", "renyi")
 
 
 def record_lines(judgement: RecordJudgement) -> Iterator[str]:
-    """Yield all that is said of a record: numbers that were read, checks, what is missing."""
+    """Yield all lines about a record: numbers that were read, checks, missing statements."""
     facts = judgement.facts
     yield f"{facts.record}: {_format_judgement_headline(judgement)}"
     yield "Numbers that were read:"
@@ -199,7 +199,7 @@ def _render_reasons(judgements: Sequence[RecordJudgement]) -> Iterator[str]:
 
 
 def render_letter_draft(judgement: RecordJudgement) -> str:
-    """Return the draft of a letter to who keeps a record, about what does not agree in it."""
+    """Return the draft of a letter to the keeper of a record, about the disagreements in it."""
     facts = judgement.facts
     lines = [
         f"# {facts.record}: numbers that do not agree with each other",

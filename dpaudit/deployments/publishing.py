@@ -1,4 +1,4 @@
-"""Accounts of records: their facts, stored one file a record, and what of them is public.
+"""Accounts of records: their facts, stored one file a record, and the public part of them.
 
 A discrepancy is public once a person lifts the embargo in ``registry.toml`` beside the accounts, as
 for packages (`dpaudit.scan.publication.known`). Until then an account has the facts alone, and

@@ -277,7 +277,7 @@ def _gather_number(
 
 
 def _read_texts(draft: _Draft) -> None:
-    """Read the numbers of all texts, and what of them belongs together."""
+    """Read the numbers of all texts, and which of them belong together."""
     variants = words.variants_in(draft.text("variant"))
     # What a zCDP record calls its privacy budget is rho.
     budget: Kind = "rho" if "zcdp" in variants else "epsilon"
@@ -363,7 +363,7 @@ def _total_of(fields: Iterable[Number], kind: str) -> Number | None:
 
 
 def _read_repeats(draft: _Draft) -> None:
-    """Say that a total is made up of so many of what one release spends, where both are fields."""
+    """Note that a total is a multiple of one release's parameter, where both are fields."""
     count = next((one for one in draft.fields if one.kind == "count"), None)
     for kind in ("epsilon", "delta", "rho"):
         each = [one for one in draft.fields if one.kind == kind and one.role == "each"]

@@ -228,7 +228,7 @@ def _of_repeats(
 
 
 def _is_same(total: Number, each: Number) -> bool:
-    """Return whether a field repeats what one release spends, and is no total."""
+    """Return whether a field repeats the parameter of one release, and is no total."""
     return total.role != "total" and total.value == each.value
 
 

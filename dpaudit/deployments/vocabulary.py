@@ -217,7 +217,7 @@ def composition_in(text: str) -> list[str]:
 
 
 def remarks_in(text: str) -> list[str]:
-    """Return the keys of what else a text names that a guarantee may rest on."""
+    """Return the keys of further remarks in a text on which a guarantee may rest."""
     return keys_in(text, _REMARKS)
 
 

@@ -114,7 +114,7 @@ def _refuse_beyond(column: Sequence[Any], name: Any, bounds: Ends) -> None:
 
 
 def _convert_missing_value(value: Any, is_number: bool) -> Any:
-    """Return a value; what pandas calls NA, of which no two are equal, as others call it."""
+    """Return a value, with None or NaN for the NA of pandas, of which no two are equal."""
     if type(value).__name__ != "NAType":
         return value
     return math.nan if is_number else None

@@ -124,7 +124,7 @@ class Domain:
         _ = self.sizes, self.layout
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields alone: what is worked out of them is worked out again."""
+        """Return the fields alone: values that are computed from them are computed again."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def made(self, rng: Generator, count: int = 16) -> Domain:
@@ -224,7 +224,7 @@ class Domain:
         return -most, most
 
     def _require_scaling(self) -> None:
-        """Refuse a norm beside what a record that is made shorter would no longer keep."""
+        """Refuse a norm beside settings that a shortened record would no longer keep."""
         check.require_positive("norm", self.norm)
         if self.integers or self.missing:
             expected = "numbers that may have any value, without integers= or missing="
@@ -236,7 +236,7 @@ class Domain:
 
     @cached_property
     def layout(self) -> RecordLayout:
-        """The columns, and what makes a dataset of records."""
+        """The columns, and the function that makes a dataset of records."""
         if self.frame is not None:
             return by_edge(self.frame)
         if self.around is not None:

@@ -68,7 +68,7 @@ class Frame:
         return made
 
     def _nodes(self) -> Any:
-        """Return the nodes with what stands at them; edges from a node to itself stay."""
+        """Return the nodes with their attributes; edges from a node to itself stay."""
         import networkx
 
         if self.given is None:
@@ -106,7 +106,7 @@ def by_edge(frame: Frame) -> RecordLayout:
 
 
 def by_node(frame: Frame) -> RecordLayout:
-    """Return the layout of graphs of which a unit is what a node says of its edges.
+    """Return the layout of graphs of which a unit is a node's statement about its edges.
 
     Examples
     --------

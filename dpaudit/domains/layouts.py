@@ -39,7 +39,7 @@ USER = "user"  # the column that says whose a record is, unless a relation names
 
 @dataclass(frozen=True)
 class Start:
-    """A dataset as units, and what is known of its columns.
+    """A dataset as units, and the known facts about its columns.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Start:
 
     @property
     def is_of_bounds(self) -> bool:
-        """Whether somebody says of every column what it may hold."""
+        """Whether somebody states the possible values of every column."""
         return all(self.is_stated)
 
     @cached_property
@@ -75,7 +75,7 @@ class Start:
 
 @dataclass(frozen=True)
 class RecordLayout:
-    """The columns of records, and what makes a dataset of units.
+    """The columns of records, and the function that makes a dataset of units.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ class Schema:
 
     @classmethod
     def of(cls, frame: Any) -> Schema:
-        """Return the domain that a table of pandas spans: bounds and categories are what it holds.
+        """Return the domain that a table of pandas spans: the bounds and categories of its values.
 
         Examples
         --------
@@ -297,7 +297,7 @@ def _get_other_number_type(value: Any) -> str | None:
 def _get_number_bounds(
     name: str, parts: Sequence[Mapping[str, Any]], *, whole: bool
 ) -> tuple[float, float]:
-    """Return the least and the greatest number of a property; what is left out is no part of it."""
+    """Return the least and the greatest number of a property; exclusive ends are no part of it."""
     lows = [end for one in parts for end in _get_schema_ends(name, one, "minimum", math.inf, whole)]
     highs = [
         end for one in parts for end in _get_schema_ends(name, one, "maximum", -math.inf, whole)

@@ -1,4 +1,4 @@
-"""Values of a column that code is likely to treat apart: ends, zero, and what it compares with."""
+"""Values of a column that code is likely to treat apart: ends, zero, and compared constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An attack that measures what it recovers: its card, and its findings.
+"""An attack that measures how much it recovers: its card, and its findings.
 
 It runs a mechanism, takes what an attacker sees and knows, and says how close the attacker comes to
 what it wants, next to chance. What scores outputs for an audit is a

@@ -204,7 +204,7 @@ Case = PrivacyCase | SearchCase
 
 
 class Prepare(Protocol):
-    """Turns settings into a case, or raises an `InvalidArgument` that names what is wrong."""
+    """Turns settings into a case, or raises an `InvalidArgument` that names the wrong one."""
 
     def __call__(self, settings: Settings, parameters: Any) -> Case:
         """Return the case."""

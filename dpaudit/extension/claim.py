@@ -1,4 +1,4 @@
-"""A claim: what a source states, under which assumptions, and the code that makes it auditable."""
+"""A claim: the statement of a source, its assumptions, and the code that makes it auditable."""
 
 from __future__ import annotations
 

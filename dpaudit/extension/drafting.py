@@ -114,7 +114,7 @@ def draft_files(name: DraftName) -> dict[str, str]:
 
 
 def write_draft(name: DraftName, folder: Path) -> list[Path]:
-    """Write a draft; return its files. What is there already is left as it is.
+    """Write a draft; return its files. Files that exist already are left as they are.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A paper's ledger: every statement that it makes, what became of it, and whose fault that is.
+"""A paper's ledger: every statement that it makes, its verdict, and whose fault a refutation is.
 
 One row is one statement. Its verdict is computed from its evidence, never written down: from a
 published audit, from a check that runs in exact arithmetic, or from another row.
@@ -123,7 +123,7 @@ class Consequence:
 
 @dataclass(frozen=True)
 class ReproductionEvidence:
-    """A published run that draws a figure again, and judges what the paper says of it.
+    """A published run that draws a figure again, and judges the paper's statement about it.
 
     A statement that does not hold in it is not reproduced, which refutes nothing: papers leave
     settings open. It is not settled where the run could not use the paper's data.
@@ -145,7 +145,7 @@ class ReproductionEvidence:
 
 @dataclass(frozen=True)
 class OpenQuestion:
-    """Why nobody settled it, and what would."""
+    """Why nobody settled it, and how somebody could."""
 
     reason: str
 

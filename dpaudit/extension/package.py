@@ -1,4 +1,4 @@
-"""A package whose mechanisms are audited by a scan: what is run of it, on what, and what it claims.
+"""A package whose mechanisms a scan audits: the code that runs, its data, and its claims.
 
 A card is light: listing packages imports it, and nothing of the package it is about. What runs is a
 module of plain functions that imports the standard library, numpy and the audited package alone, so

@@ -1,4 +1,4 @@
-"""Public parameters: the model that others derive, and how what a user gave is read with it."""
+"""Public parameters: the model that others derive, and how a user's values are read with it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ reader's. A certificate in which it is not the default is verified with a reserv
 
 
 def other_choices(model: type[BaseModel], given: Mapping[str, object]) -> dict[str, object]:
-    """Return the choices that are not the defaults, with those: what a reader did not choose.
+    """Return the choices that are not the defaults, with those: a reader did not choose them.
 
     Examples
     --------

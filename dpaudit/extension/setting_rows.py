@@ -1,4 +1,4 @@
-"""A row of the table of settings: what it says of a setting, and who takes it."""
+"""A row of the table of settings: its words about a setting, and who takes it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Setting:
     metavar: str | None
 
     def is_given(self, value: Any) -> bool:
-        """Return whether a value is more than what is found where nobody gave one.
+        """Return whether a value is more than the one found where nobody gave one.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""The table of all kinds of fault: what is wrong, how it is found, and what to do."""
+"""The table of all kinds of fault: the error, how it is found, and how to repair it."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def format_fault_essentials(fault: Fault) -> str:
 
 
 def index_of(faults: Iterable[Fault]) -> str:
-    """Return the page that lists all kinds of fault, and what else is known by each code."""
+    """Return the page that lists all kinds of fault, and the other names of each."""
     rows = [
         f"| [{one.code}]({one.code}.md) | {one.title} | {'; '.join(one.also)} | {one.cure} |"
         for one in faults

@@ -14,7 +14,7 @@ Given = Literal["new value", "missing value", "beyond"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A pair, how it was made or found, and what that gave a record.
+    """A pair, how it was made or found, and where its record comes from.
 
     ``caveat`` is what a refutation on it has to say: that it holds what nobody says there may be.
     ``made`` is how it can be made again, as plain data, where it holds nobody's records: empty if

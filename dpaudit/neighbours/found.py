@@ -1,4 +1,4 @@
-"""The relation of two datasets where the caller names none, and what a caller declares."""
+"""The relation of two datasets where the caller names none, and the declaration of a caller."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def find_pair_relation(dataset: Any, neighbour: Any, given: Any = None) -> Found
 
 
 def declare_relation(given: Any) -> Relation | None:
-    """Return a relation of datasets that are only named: what would read records is declared.
+    """Return a relation of datasets that are only named: one that would read records is declared.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def declare_relation(given: Any) -> Relation | None:
 
 
 def _count_record_columns(dataset: Any, neighbour: Any) -> float:
-    """Return the number of columns of records, infinite of what is told by its own rules."""
+    """Return the number of columns of records, infinite for data that has rules of its own."""
     found = make_cells(dataset, neighbour)
     return math.inf if found is None else len(found.columns)
 

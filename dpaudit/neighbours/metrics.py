@@ -1,4 +1,4 @@
-"""Claims about any two datasets: what is allowed between them grows with their distance.
+"""Claims about any two datasets: the permitted loss between them grows with their distance.
 
 Such a claim (metric differential privacy, geo-indistinguishability) is of epsilon a unit: any two
 datasets x and x' lose at most epsilon times d(x, x'), and not only two that are neighbours.

@@ -1,4 +1,4 @@
-"""Datasets as records, of which datasets can be made again, and what stands out among them."""
+"""Datasets as records, of which datasets can be made again, and the records that stand out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Bounds = Ends | Mapping[Any, Ends]
 
 @dataclass(frozen=True)
 class CellRows:
-    """Records as lists of cells, and what makes a dataset of them again.
+    """Records as lists of cells, and the function that makes a dataset of them again.
 
     To make it takes where each record was before, too: labels of rows stay with their records.
     ``types`` are those of the columns that numpy or pandas has, None of any others.
@@ -202,7 +202,7 @@ def _numeric_columns(rows: list[list[Any]]) -> tuple[bool, ...]:
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN, what pandas calls NA, or what else is not itself."""
+    """Return whether a value is None, NaN, the NA of pandas, or another that is not itself."""
     if value is None or type(value).__name__ == "NAType":
         return True
     return not hasattr(value, "__array__") and bool(value != value)

@@ -1,4 +1,4 @@
-"""Smaller pairs of neighbours: what two datasets have in common, left out."""
+"""Smaller pairs of neighbours: two datasets without records that they have in common."""
 
 from __future__ import annotations
 

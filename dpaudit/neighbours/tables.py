@@ -105,10 +105,10 @@ class Side(Enum):
 
 @runtime_checkable
 class Tabular(Protocol):
-    """Data of a shape of its own that can say what a relation should compare."""
+    """Data of a shape of its own that can name the table that a relation should compare."""
 
     def as_table(self) -> Table:
-        """Return features, labels, how many rows each owner holds, and what is public."""
+        """Return features, labels, how many rows each owner holds, and the public parts."""
         ...
 
 
@@ -168,7 +168,7 @@ class Pair(Generic[DatasetT]):
 
 
 def _are_tables(dataset: object, neighbour: object) -> bool:
-    """Return whether both are what tables are made of: datasets, or arrays of finite numbers."""
+    """Return whether both can become tables: datasets, or arrays of finite numbers."""
     for one in (dataset, neighbour):
         if not isinstance(one, Dataset | Tabular) and not _is_of_doubles(one):
             return False
@@ -397,7 +397,7 @@ RELATIONS: dict[str, Relation] = {
 
 
 def compare(pair: Pair[Any]) -> str:
-    """Return one line on what differs in ``pair``, for reports; the records only if they are shown.
+    """Return one line on the difference in ``pair``, for reports; records only if shown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The message of a test that fails: at most a dozen lines, the first of which says what leaked."""
+"""The message of a test that fails: at most a dozen lines, the first of which names the leak."""
 
 from __future__ import annotations
 

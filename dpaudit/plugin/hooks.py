@@ -130,7 +130,7 @@ def share_of(error: float, audits: int) -> float:
 
 
 class PytestRun:
-    """One run of pytest: what is planned, what was found, and what is said of it.
+    """One run of pytest: its planned audits, their results, and the words about them.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class PytestRun:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Fail a test that made no audit, or lost what one found in another thread.
+        """Fail a test that made no audit, or lost a failure that one found in another thread.
 
         Either would pass whatever its mechanism is. Tests of unittest come by here, too.
         """
@@ -237,7 +237,7 @@ class PytestRun:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let the report of a test carry what was found, so that pytest-xdist takes it along."""
+        """Let the report of a test carry the results, so that pytest-xdist takes them along."""
         report = yield
         auditor = item.stash.get(AUDITOR, None)
         if auditor is not None and report.when == "call":
@@ -288,7 +288,7 @@ def _is_marked(item: pytest.Item) -> bool:
 
 
 def _get_declared_audits(item: pytest.Item) -> int:
-    """Return how many audits a test declares; what is no number fails when the test begins."""
+    """Return how many audits a test declares; a wrong number fails when the test begins."""
     declared = get_marker_arguments(item).get("audits", 1)
     # True is an int to Python, and would count as one audit.
     return declared if type(declared) is int and declared > 0 else 1

@@ -13,7 +13,7 @@ _PLAIN = (bool, int, float, str, tuple, list, dict)
 
 
 def replay_snippet(source: str, line: int, dataset: Any, settings: Mapping[str, Any]) -> str | None:
-    """Return a statement that replays what a call of a test audits; None where none can.
+    """Return a statement that replays the code that a call of a test audits; None where none can.
 
     What the call was given stands in the statement as the test has it, so that it holds no value
     of a record that the test does not hold.
@@ -56,7 +56,7 @@ def replay_snippet(source: str, line: int, dataset: Any, settings: Mapping[str, 
 
 
 def _get_replay_parameters() -> frozenset[str]:
-    """Return the names of what a replay takes."""
+    """Return the names of the parameters of a replay."""
     from dpaudit.replaying.api import replay
 
     return frozenset(inspect.signature(replay).parameters)

@@ -1,1 +1,1 @@
-"""The papers' figures, drawn again: the numbers, the picture, and what the paper says of it."""
+"""The papers' figures, drawn again: numbers, picture, and the paper's statements on it."""

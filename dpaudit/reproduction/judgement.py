@@ -132,7 +132,7 @@ def with_tried(
     statements: Mapping[str, str],
     others: Sequence[tuple[Setting, Findings]],
 ) -> tuple[StatementJudgement, ...]:
-    """Return the judgements with what other settings say of their statements."""
+    """Return the judgements with the results of other settings on their statements."""
     return tuple(
         replace(
             judgement, tried=(*judgement.tried, *_list_tried_settings_of(judgement.name, others))

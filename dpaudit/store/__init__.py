@@ -1,1 +1,1 @@
-"""A file that keeps what an audit has drawn: what is interrupted goes on, and nothing is redone."""
+"""A file that keeps the outputs of an audit: an interrupted one goes on without repeats."""

@@ -1,4 +1,4 @@
-"""The file in the user's cache, which keeps what was interrupted, for a while and up to a size.
+"""The file in the user's cache, which keeps interrupted audits, for a while and up to a size.
 
 Nobody named it, so nothing that ended is taken from it: an audit given again is drawn again.
 """
@@ -25,7 +25,7 @@ _SIZES = (
 
 
 def usual_path() -> Path | None:
-    """Return the file that keeps what no report is asked for: in the user's cache.
+    """Return the file for outputs that no report is asked for: in the user's cache.
 
     ``DPAUDIT_STORE`` names another; where it is empty, there is none.
     """

@@ -132,7 +132,7 @@ def remove_ended_audits(store: Store, *, all_of: bool = False) -> int:
 
 
 def generate_kept_numbers(store: Store, audit: int) -> Iterator[tuple[str, int, int, int, float]]:
-    """Yield stage, place of the unit, number of the array in it, entry, and value of what is kept.
+    """Yield stage, unit's place, array's number in it, entry, and value of all kept numbers.
 
     Results that are made of several arrays are told apart by their number in the result.
     """

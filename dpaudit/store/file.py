@@ -242,7 +242,7 @@ def seconds_of(given: Any, path: Path) -> float:
 
 
 def encode_block(value: Any) -> bytes:
-    """Return numbers, arrays, text, and what is made of them, as bytes.
+    """Return numbers, arrays, text, and containers of them, as bytes.
 
     Raises `dpaudit.execution.worker.CannotBeSent` on anything else.
 

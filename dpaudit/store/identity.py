@@ -1,4 +1,4 @@
-"""The identity of what is drawn: a digest of values and of the code that they run.
+"""The identity of outputs to draw: a digest of values and of the code that they run.
 
 Two runs may share results only if the same code works on the same values. A digest is taken of
 
@@ -154,7 +154,7 @@ class _ValueWalk:
         ]
 
     def of_all(self, values: Any) -> bytes:
-        """Return the digest of values, and of what surrounds their code where it runs."""
+        """Return the digest of values, and of the surroundings of their code where it runs."""
         parts, seen = [self.of(values)], set[int]()
         # Code that is met late may name methods that did not count before, and import further
         # modules: until nothing new is met.
@@ -177,7 +177,7 @@ class _ValueWalk:
         return found
 
     def _around(self) -> Iterator[bytes]:
-        """Yield digests of what stands in libraries and is not theirs, and of their settings."""
+        """Yield digests of values in libraries that are not theirs, and of their settings."""
         others = sorted(self.packages.difference(NUMERICAL))
         changed = (one for package in others for one in find_changed_values(package))
         for name, one in [*put_into_libraries(), *changed, *settings_in_force(self.packages)]:
@@ -366,7 +366,7 @@ class _ValueWalk:
             self.packages.add(home.partition(".")[0])
 
     def _named(self, value: Any) -> Any:
-        """Return the digest of a value that code names; of what keeps no numbers, its type."""
+        """Return the digest of a value that code names; of one that keeps no numbers, its type."""
         return type(value).__qualname__ if isinstance(value, _WITHOUT_NUMBERS) else self.of(value)
 
     def _of_users(self, value: Any) -> Mapping[str, Any]:
@@ -462,7 +462,7 @@ class _ValueWalk:
         return [*found, *((n, self._named(own[n])) for n in counted)]
 
     def _is_derived(self, value: Any, name: str) -> bool:
-        """Return whether a property that was kept is what it would be if worked out now."""
+        """Return whether a property that was kept has the value of a new computation."""
         try:
             fresh = copy.copy(value)
             vars(fresh).pop(name)

@@ -132,7 +132,7 @@ def is_replaced(name: str) -> bool:
 
 
 def put_into_libraries() -> Iterator[tuple[str, Any]]:
-    """Yield by name what stands in libraries' modules and classes and is of somebody's own code.
+    """Yield by name the values of somebody's own code in libraries' modules and classes.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def _put_into(name: str, namespace: Mapping[str, Any]) -> Iterator[tuple[str, An
 
 
 def _list_short_entries(one: Any) -> list[Any] | None:
-    """Return the entries of a table, unless it is long; what it says of itself is not asked.
+    """Return the entries of a table, unless it is long; its own methods are not called.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def _list_short_entries(one: Any) -> list[Any] | None:
 
 
 def find_changed_values(package: str) -> Iterator[tuple[str, Any]]:
-    """Yield numbers, text and defaults of a package's modules that are not what its source says.
+    """Yield numbers, text and defaults of a package's modules that differ from its source.
 
     Of a package whose loaded modules have more than 4 MiB of source nothing is compared.
 

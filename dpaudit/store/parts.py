@@ -39,7 +39,7 @@ def names_in(code: CodeType) -> set[str]:
 
 
 def is_its_authors(name: str, value: Any) -> bool:
-    """Return whether a name of a class is what its author wrote, and not what Python adds."""
+    """Return whether a name of a class is its author's, and not one that Python adds."""
     if name.startswith("__") and name.endswith("__"):
         kinds = (FunctionType, staticmethod, classmethod, property, functools.partial, MethodType)
         return isinstance(value, (*kinds, BuiltinFunctionType)) or name == "__slots__"
@@ -142,7 +142,7 @@ def is_method(function: FunctionType) -> bool:
 
 
 def holds_numbers(value: Any) -> bool:
-    """Return whether a value of a module may be what code asks for by a name that it works out."""
+    """Return whether code may ask for a value of a module by a name that it computes."""
     plain = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset, np.ndarray)
     return isinstance(value, (FunctionType, type, functools.partial, *plain)) or not (
         isinstance(value, ModuleType) or type(value).__module__ in ("typing", "__future__")

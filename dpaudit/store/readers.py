@@ -1,4 +1,4 @@
-"""Names of what reads files, folders, programs, networks and clocks, by which code is read."""
+"""Names of readers of files, folders, programs, networks and clocks, by which code is read."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def _get_closure_values(function: FunctionType) -> dict[str, Any]:
 
 
 class _FunctionReader:
-    """Reads one function, or what stands outside functions.
+    """Reads one function, or the code outside functions.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class _FunctionReader:
         return ".".join([*kept, *([rest] if rest else [])]) if name != rest else name
 
     def _of_program(self, name: str) -> None:
-        """Take note of what belongs to the whole program."""
+        """Note names that belong to the whole program."""
         match name:
             case "sys.modules":
                 self.by_name = True
@@ -247,7 +247,7 @@ class _FunctionReader:
             self._look_for_files(self._name_of(func), node)
 
     def _of_partial(self, target: Any, node: ast.Call) -> None:
-        """Look at a call of what has some of its arguments already."""
+        """Look at a call of a function that has some of its arguments already."""
         name = f"{target.func.__module__}.{getattr(target.func, '__qualname__', '')}"
         if name in known.READERS:
             self._file(target.args[0] if target.args else self._argument(node, 0, "file"), "r")
@@ -284,7 +284,7 @@ class _FunctionReader:
         return self.values.of(named[0]) if named else UNKNOWN
 
     def _name_of(self, node: ast.AST) -> str:
-        """Return the dotted name of what an expression stands for, nothing if it is unknown."""
+        """Return the dotted name of the value of an expression, nothing if it is unknown."""
         if isinstance(node, ast.Attribute):
             base = self.values.of(node.value)
             if isinstance(base, ModuleType):
@@ -303,7 +303,7 @@ class _FunctionReader:
             return ""
 
     def _note_named_call(self, name: str, node: ast.Call) -> None:
-        """Take note of what a call reads, by the name of what is called."""
+        """Note the files, variables and clocks that a call reads, by the name of the function."""
         root, last = name.partition(".")[0], name.rpartition(".")[2]
         if self._reads_file(name, node):
             return

@@ -18,7 +18,7 @@ class Unidentified(TypeError):
 
 
 class Identity(NamedTuple):
-    """A digest of values, whose code they involve, and what it reads beside its arguments.
+    """A digest of values, whose code they involve, and the code's inputs beside its arguments.
 
     ``files`` are source files of the user's modules, ``packages`` are installed ones, ``variables``
     those of the environment that the code reads, and ``data`` files that it reads. ``unseen`` names

@@ -68,7 +68,7 @@ def _by_line(source: str) -> Mapping[int, tuple[ast.AST, ...]]:
 
 
 def split_module_pieces(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the functions of a module, each with those inside it, and what stands outside."""
+    """Yield the functions of a module, each with those inside it, and the code outside."""
     outside: list[ast.stmt] = []
     waiting = list(tree.body)
     while waiting:

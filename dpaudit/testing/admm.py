@@ -1,4 +1,4 @@
-"""Strategies for what ADMM runs on, as plain arrays: graphs, penalties, states."""
+"""Strategies for the inputs of ADMM, as plain arrays: graphs, penalties, states."""
 
 from __future__ import annotations
 

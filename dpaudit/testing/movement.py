@@ -52,7 +52,7 @@ _COUNTER = st.integers(0, 255)
 
 @dataclass(frozen=True)
 class _Movement:
-    """The movement of the query on one pair; ``certain`` is what rounding cannot explain."""
+    """The movement of the query on one pair; ``certain`` is the part beyond rounding."""
 
     pair: Pair[Any]
     distance: float

@@ -164,7 +164,7 @@ np.ones(2)).as_table().features
 
 
 def as_records(records: object) -> Records:
-    """Return the default for None, and refuse what is no `Records`."""
+    """Return the default for None, and refuse a value that is no `Records`."""
     if records is None:
         return Records()
     if not isinstance(records, Records):
