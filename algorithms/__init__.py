@@ -1,1 +1,1 @@
-"""The papers' algorithms, a family a folder: what runs, its law, what is claimed and proved."""
+"""The papers' algorithms, a family a folder: the code, its law, its claims and its proofs."""

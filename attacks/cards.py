@@ -1,4 +1,4 @@
-"""Cards of the attacks that measure what they recover; each module runs one."""
+"""Cards of the attacks that measure how much they recover; each module runs one."""
 
 from dpaudit.extension.attack import Attack
 

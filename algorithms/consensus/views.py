@@ -1,4 +1,4 @@
-"""The views of consensus ADMM: what is broadcast by PP, PVP and R-ADMM, and its law.
+"""The views of consensus ADMM: the broadcasts of PP, PVP and R-ADMM, and their law.
 
 Penalty perturbation is zhang2018's Algorithm 1, eq. (24)-(25), with the densities of Appendix D,
 eq. (58)-(61); primal perturbation is in its section 2.4. Outputs are Definition 4.1's output,
@@ -91,7 +91,7 @@ class Aimed:
         return cls(algorithm, pair, Differing.of(pair))
 
     def sample(self, tilt: float, trials: int, rng: Generator) -> TiltedSample:
-        """Return outputs, their losses and what weighs them, as `TiltedSample`."""
+        """Return outputs, their losses and their weights, as `TiltedSample`."""
         algorithm, dataset = self.algorithm, self.pair.dataset
         state, outputs = algorithm.start(dataset, trials), []
         loss, offset = np.zeros(trials), np.zeros(trials)
@@ -428,7 +428,7 @@ class Recycled:
         return np.stack(residuals, axis=1).reshape(len(outputs), -1)
 
     def _fresh(self, outputs: Array, *datasets: Dataset) -> Iterator[tuple[ConsensusState, Array]]:
-        """Yield the odd iterations; hold the even ones to what they are a function of."""
+        """Yield the odd iterations; hold the even ones to the function that they are of them."""
         for state, broadcast in replay(self.algorithm, outputs, *datasets):
             if state.iteration % 2:
                 yield state, broadcast

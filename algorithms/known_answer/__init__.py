@@ -1,4 +1,4 @@
-"""Mechanisms whose exact epsilon is known, correct ones and broken ones: what tests an auditor.
+"""Mechanisms whose exact epsilon is known, correct ones and broken ones, to test an auditor.
 
 An audit may not accuse the correct ones, and has to find the broken ones out. Every class derives
 the true epsilon in its docstring, with its source; the epsilon that the mechanism's source claims

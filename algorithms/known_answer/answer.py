@@ -75,7 +75,7 @@ class KnownMechanism(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class KnownAnswer:
-    """A mechanism, and what an audit of it should find.
+    """A mechanism, and the result that an audit of it should have.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ class RandomisedResponse:
 
 @dataclass(frozen=True, kw_only=True)
 class TruncatedGeometric:
-    """A count plus two-sided geometric noise, cut to what counts can be.
+    """A count plus two-sided geometric noise, cut to the range of counts.
 
     Ghosh, Roughgarden & Sundararajan 2012: noise z with probability proportional to
     ``e^(-epsilon |z|)``, results below 0 reported as 0 and above the number of records as that. The

@@ -219,7 +219,7 @@ class SparseVector:
         return np.stack([said, np.where(said == ABOVE, noisy, 0.0)]).T
 
     def law(self, dataset: Array) -> FiniteLaw:
-        """Return the law of what is said to be above and below."""
+        """Return the law of the answers above and below."""
         factors, weights = self._factors(dataset)
         outcomes = np.array(
             list(_generate_answer_patterns(len(dataset), self.recipe.limit or len(dataset)))
@@ -238,7 +238,7 @@ class SparseVector:
         return FiniteLaw(outcomes, chances)
 
     def _factors(self, dataset: Array) -> tuple[Array, Array]:
-        """Return chances of what is said, shape ``(3, n, m)``, and the threshold's weights.
+        """Return chances of the answers, shape ``(3, n, m)``, and the threshold's weights.
 
         The first axis is indexed by 0 (nothing), 1 (below) and 2 (above).
         """

@@ -221,7 +221,7 @@ class MultiStepADMM:
         return GaussianSteps(self) if self.batch_size is None else StochasticInner(self)
 
     def broadcast(self) -> BroadcastView:
-        """Return the mechanism whose observer sees what is sent only, shape ``(R, t, n, d)``."""
+        """Return the mechanism whose observer sees the messages only, shape ``(R, t, n, d)``."""
         return BroadcastView(self.inner(), self.inner_steps, self.message)
 
     def without_noise(self) -> MultiStepADMM:

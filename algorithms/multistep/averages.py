@@ -1,4 +1,4 @@
-r"""The exact law of what multi-step DP-ADMM broadcasts, where gradients do not depend on the model.
+r"""The exact law of multi-step DP-ADMM's broadcasts, where gradients do not depend on the model.
 
 Given the averages broadcast so far, the pull of an iteration is known, and a node's inner models
 are a Gaussian chain ``w^r = a_r w^{r-1} + (pull - grad) / c_r + noise`` with
@@ -139,7 +139,7 @@ class Averages:
         return moved
 
     def advance(self, state: AveragesState, output: Array) -> AveragesState:
-        """Return the state after an average was seen: eq. (15), and what it says of the rest."""
+        """Return the state after an average was seen: eq. (15), and its evidence on the rest."""
         algorithm, chain = self.algorithm, state.chain
         seen = chain.start**2 * state.variance + chain.spread
         # The gain of a Kalman filter: Cov(last model, average) / Var(average).
@@ -229,7 +229,7 @@ class ExactBroadcast(GaussianSteps[Dataset, AveragesState]):
 
 
 def broadcast_mu(algorithm: MultiStepADMM, pair: Pair[Dataset]) -> float:
-    """Return the mu for which what is sent is exactly mu-Gaussian DP on this pair.
+    """Return the mu for which the broadcasts are exactly mu-Gaussian DP on this pair.
 
     Examples
     --------

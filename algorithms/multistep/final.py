@@ -144,7 +144,7 @@ class _Network:
 
     @cached_property
     def ended(self) -> Array:
-        """The map at the end of an iteration: dual variables and pull, from what was sent."""
+        """The map at the end of an iteration: dual variables and pull, from the messages."""
         graph, rho, last = self.algorithm.graph, self.algorithm.penalty, self._sends_last
         nodes = graph.nodes
         update = np.eye(5 * nodes)
@@ -305,7 +305,7 @@ class FinalModels:
 
 
 def _whiten_final_parts(root: Array, moved: Array) -> Array:
-    """Return the independent parts of what was seen, ``(R, j, d)``."""
+    """Return the independent parts of the seen numbers, ``(R, j, d)``."""
     count = moved.shape[1]
     if count == 0:
         return moved

@@ -224,7 +224,7 @@ def require_known_law(algorithm: MultiStepADMM) -> None:
 
 
 def composition_mu(loops: InnerLoops) -> float:
-    """Return ``sqrt(t l) / sigma``: what all inner models leak, and a bound for every observer.
+    """Return ``sqrt(t l) / sigma``: the loss of all inner models, and a bound for every observer.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Records of margin losses: what is asked of them, and the one in which two datasets differ.
+"""Records of margin losses: the conditions on them, and the one in which two datasets differ.
 
 Labels of -1 and 1 as in zhang2018's section 2.1, and norms of at most 1 as its Theorem 4.1 and the
 Lemma 5 of Huang & Gong take for granted or ask for. Checks at the boundary refuse other records,

@@ -1,4 +1,4 @@
-"""Margin losses with a second derivative: what an exact minimiser and a change of variables need.
+"""Margin losses with a second derivative, as an exact minimiser and a change of variables need.
 
 The loss of zhang2018's eq. (1) as its argmins (10) and (25) and the determinants of eq. (60),
 Appendix D, use it; its section 5 takes the logistic one.

@@ -1,4 +1,4 @@
-"""The three places where ADMM sharing's noise is said to go, and what is then released.
+"""The three places where ADMM sharing's noise is said to go, and the release of each.
 
 | choice           | definition                      | noise in the message D x~ | source     |
 |------------------|---------------------------------|---------------------------|------------|
@@ -88,7 +88,7 @@ class WhitenedNoise(_Scaled):
 
 @dataclass(frozen=True)
 class MessageNoise(_Scaled):
-    """``D x~ := D x + N(0, scale^2 I)``: what the proof of hu2020's Theorem 1 takes the noise for.
+    """``D x~ := D x + N(0, scale^2 I)``: the noise in the proof of hu2020's Theorem 1.
 
     Formal guarantee: none that holds for all histories, unless the models are held in a ball (see
     `dpaudit.algorithms.sharing.algorithm.SharingADMM.squared_shift_bounds`); a pair's privacy loss

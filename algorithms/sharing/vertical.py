@@ -108,7 +108,7 @@ class Risk:
 
 @dataclass(frozen=True, eq=False)
 class Party:
-    """One party's columns and what is computed from them once."""
+    """One party's columns and the numbers that are computed from them once."""
 
     design: Array
 
@@ -190,7 +190,7 @@ def party_of(block_sizes: tuple[int, ...], column: int) -> int:
 
 
 def split_into_parties(dataset: Dataset, block_sizes: tuple[int, ...]) -> tuple[Party, ...]:
-    """Return the parties of a dataset; what they computed lives as long as the dataset does.
+    """Return the parties of a dataset; their computed numbers live as long as the dataset does.
 
     Raises
     ------

@@ -74,7 +74,7 @@ from dpaudit.mechanisms.residuals import add_error_place
 
 @dataclass(frozen=True, eq=False)
 class TablesState:
-    """Everything after an iteration: the new models and what they were computed from."""
+    """Everything after an iteration: the new models and the numbers behind them."""
 
     models: tuple[Array, ...]
     served: Served

@@ -35,7 +35,7 @@ Index = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class JoinedTables:
-    """Tables with the mappings of their join; what the algorithms and the audits work on.
+    """Tables with the mappings of their join, on which the algorithms and the audits work.
 
     Parameters
     ----------

@@ -198,7 +198,7 @@ class LocalSteps:
 
 
 def count_touched_tuples(pair: Pair[JoinedTables]) -> tuple[int, ...]:
-    """Return ``a_k``: how many tuples of each table share a row of the join with what differs."""
+    """Return ``a_k``: each table's number of tuples that share a row with the changed one."""
     data = pair.dataset
     if pair.relation is REPLACE_COLUMN:
         # A column takes part in every tuple of every row of the join.

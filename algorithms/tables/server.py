@@ -50,7 +50,7 @@ class Server:
     def serve(
         self, dataset: JoinedTables, predictions: tuple[Array, ...], dual: Array, targets: Array
     ) -> Served:
-        """Return z, the new lambda, and what each client is sent.
+        """Return z, the new lambda, and the message to each client.
 
         Parameters
         ----------

@@ -86,7 +86,7 @@ class GaussianConsensus(LinearRuns):
         return self.algorithm.iterations, dataset.nodes, dataset.dimension
 
     def terms(self, dataset: Dataset) -> Array:
-        """Return every ``b_i``, what broadcasts are linear in, shape ``(N, d)``."""
+        """Return every ``b_i``, in which broadcasts are linear, shape ``(N, d)``."""
         return linear_terms(dataset, self.algorithm.loss_weight)
 
     def run(self, dataset: Dataset, terms: Any, normals: Any) -> Any:

@@ -40,7 +40,7 @@ class LinearRuns(ABC):
 
     @abstractmethod
     def roles(self, dataset: Dataset) -> Roles:
-        """Return who sends and draws what, and who holds each of the terms."""
+        """Return who sends and draws which part, and who holds each of the terms."""
 
     def held(self, dataset: Dataset) -> tuple[Array, tuple[int, ...]]:
         """Return all numbers of a dataset in a row, and who holds each: nodes their records."""

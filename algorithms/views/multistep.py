@@ -85,7 +85,7 @@ class LinearMultiStep(LinearRuns):
         return self.algorithm.steps, dataset.nodes, dataset.dimension
 
     def terms(self, dataset: Dataset) -> Array:
-        """Return every ``b_i``, what models are linear in, shape ``(n, d)``."""
+        """Return every ``b_i``, in which models are linear, shape ``(n, d)``."""
         return linear_terms(dataset, 1.0)
 
     def run(self, dataset: Dataset, terms: Any, normals: Any) -> Any:

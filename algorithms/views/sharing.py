@@ -77,7 +77,7 @@ class LinearSharing(LinearRuns):
         return self.algorithm.iterations, len(self.algorithm.block_sizes), len(dataset.labels)
 
     def terms(self, dataset: Dataset) -> Array:
-        """Return the labels, what messages are linear in, shape ``(N,)``."""
+        """Return the labels, in which messages are linear, shape ``(N,)``."""
         return dataset.labels
 
     def run(self, dataset: Dataset, terms: Any, normals: Any) -> Any:

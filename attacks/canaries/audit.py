@@ -1,4 +1,4 @@
-r"""One run of multi-step DP-ADMM, a thousand canaries: what can be certified without a second run.
+r"""One run of multi-step DP-ADMM, a thousand canaries: a certified bound without a second run.
 
 **Threat model.** The attacker crafts m records, the canaries, and knows them, the algorithm's
 public parameters and, as the definition of differential privacy grants, every other record. The
@@ -90,7 +90,7 @@ class CanaryAudit:
 
     @property
     def refuted(self) -> bool:
-        """Whether the lower bound exceeds what is claimed."""
+        """Whether the lower bound exceeds the claim."""
         return self.lower > self.claimed
 
     @property
@@ -152,7 +152,7 @@ def one_run_audit(
     plans: Sequence[int] = PLANS,
     rng: Generator,
 ) -> CanaryAudit:
-    """Run once with coins tossed for the canaries, and certify what the guesses say.
+    """Run once with coins tossed for the canaries, and certify a bound from the guesses.
 
     Formal guarantee: with probability ``confidence`` over coins and run, ``lower`` is at most the
     mechanism's epsilon at ``delta`` between datasets in which one coin differs.

@@ -1,4 +1,4 @@
-"""Canaries: crafted records, what stands in for them, and how they get into a dataset."""
+"""Canaries: crafted records, their replacements, and how they get into a dataset."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Canaries:
         return self._behind(dataset, shown, labels)
 
     def remove(self, dataset: Dataset) -> Dataset:
-        """Return the dataset with empty records for all canaries: what the others do alone."""
+        """Return the dataset with empty records for all canaries: the part of the others alone."""
         return self._behind(dataset, np.zeros_like(self.features), self.labels)
 
     def _behind(self, dataset: Dataset, features: Array, labels: Array) -> Dataset:

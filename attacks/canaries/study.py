@@ -1,4 +1,4 @@
-"""``dpaudit attack canary-audit``: what one run with canaries certifies of multi-step DP-ADMM."""
+"""``dpaudit attack canary-audit``: a bound on multi-step DP-ADMM from one run with canaries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST = 1e6
 
 
 class CanaryParameters(BaseModel):
-    """The runs, the canaries, and what the attacker sees."""
+    """The runs, the canaries, and the attacker's view."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

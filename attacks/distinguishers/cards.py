@@ -1,4 +1,4 @@
-"""Attacks: what an observer can find out, one module each, and the cards that register them."""
+"""Attacks: facts that an observer can find out, one module each, and their cards."""
 
 from dpaudit.extension.distinguisher import Distinguisher
 

@@ -23,7 +23,7 @@ _BEYOND = 100.0
 
 @dataclass(frozen=True)
 class LinearScore:
-    """A fitted score: standardise what is not far out, then project."""
+    """A fitted score: standardise columns that are not far out, then project."""
 
     low: Array
     high: Array

@@ -216,7 +216,7 @@ def _measure_told_right(
     scores: Array,
     other_scores: Array,
 ) -> dict[str, Cell]:
-    """Return the share of messages that are put down to the right dataset, and what it certifies.
+    """Return the share of messages that are put down to the right dataset, and its bound.
 
     The event is chosen on the pilot; where it favours the neighbour, the two change places.
     """

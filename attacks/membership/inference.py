@@ -103,13 +103,13 @@ class Operating:
 
     @property
     def refutes(self) -> bool:
-        """Whether the true-positive rate is certainly above what the guarantee allows."""
+        """Whether the true-positive rate is certainly above the limit of the guarantee."""
         return self.true_positive.lower > self.power_bound
 
 
 @dataclass(frozen=True, kw_only=True)
 class MembershipInference:
-    """The success of the attack, beside what the guarantee allows.
+    """The success of the attack, beside the limits of the guarantee.
 
     ``best`` has the threshold with the greatest advantage among shadow runs, ``rare`` the one whose
     false-positive rate among them is the target. ``advantage_bound`` is the guarantee's.

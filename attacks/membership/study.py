@@ -72,7 +72,7 @@ class MembershipParameters(BaseModel):
 
 
 def run(parameters: MembershipParameters, seed: int, progress: Progress) -> Findings:
-    """Return a line for each amount of noise: advantage and TPR, next to what is allowed.
+    """Return a line for each amount of noise: advantage and TPR, next to their limits.
 
     Raises
     ------

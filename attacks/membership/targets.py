@@ -1,4 +1,4 @@
-r"""Targets of membership inference: an algorithm, a record in or out, and what is proved.
+r"""Targets of membership inference: an algorithm, a record in or out, and the proved guarantee.
 
 In every case the attacker of `dpaudit.attacks.membership.inference` sees final models alone. They
 are these:

@@ -272,7 +272,7 @@ class SubspaceReport:
 def run_observed_client(
     algorithm: TablesADMM, data: JoinedTables, table: int, rng: Generator
 ) -> Observed:
-    """Run the algorithm once and return what a table's client sends, and its models.
+    """Run the algorithm once and return the messages of a table's client, and its models.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ _CLOSE = 1e-3  # an error below it is a tuple read, not guessed
 
 
 class PredictionInversionParameters(BaseModel):
-    """The join, the noise that is switched on, and what the server knows."""
+    """The join, the noise that is switched on, and the server's knowledge."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -55,7 +55,7 @@ class PredictionInversionParameters(BaseModel):
 
 
 def run(parameters: PredictionInversionParameters, seed: int, progress: Progress) -> Findings:
-    """Return the errors of the three inversions, each next to what knowing nothing gives.
+    """Return the errors of the three inversions, each next to that of knowing nothing.
 
     Raises
     ------

@@ -105,7 +105,7 @@ _DELTAS = np.geomspace(0.3, 1e-9, 10)  # where a numerical guarantee is asked
 
 
 class ReconstructionParameters(BaseModel):
-    """The algorithms, what is guessed, and the priors of the table of bounds."""
+    """The algorithms, the guesses, and the priors of the table of bounds."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -134,7 +134,7 @@ class ReconstructionParameters(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class _GuessCase:
-    """A guess and all that is proved of what it sees; ``candidates`` is None for an inversion."""
+    """A guess and the proved bounds on its view; ``candidates`` is None for an inversion."""
 
     names: dict[str, Cell]
     claims: tuple[Guarantee, ...]
@@ -204,7 +204,7 @@ def _make_reconstruction_line(
 
 
 def _make_reconstruction_panels(rows: list[dict[str, Cell]]) -> tuple[Panel, ...]:
-    """Return a panel for each algorithm and kind of guess, against what is proved."""
+    """Return a panel for each algorithm and kind of guess, against the proved bound."""
     by_kind: dict[str, list[dict[str, Cell]]] = {}
     for row in rows:
         by_kind.setdefault(f"{row['algorithm']}, {row['guess']}", []).append(row)

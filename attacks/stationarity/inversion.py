@@ -246,7 +246,7 @@ _SLACK = 1e-6  # beyond norm 1
 
 @dataclass(frozen=True, kw_only=True)
 class Recovered:
-    """The missing record, signed, shape ``(d,)``, and what it took.
+    """The missing record, signed, shape ``(d,)``, and the effort for it.
 
     ``roots`` are the norms that the first iteration allows; ``iterations`` were looked at.
     """

@@ -158,7 +158,7 @@ def estimate_likeliest_records(
     method: str | None = None,
     starts: int = _STARTS,
 ) -> Estimate:
-    """Return the missing records under which what was seen is most likely.
+    """Return the missing records under which the seen broadcasts are most likely.
 
     Parameters
     ----------

@@ -377,7 +377,7 @@ def _runs_at(
 
 @dataclass(frozen=True)
 class Row:
-    """One estimator at one alpha and T: the cosines of all runs, and what they come to.
+    """One estimator at one alpha and T: the cosines of all runs, and their summary.
 
     ``norm_error`` is the median, ``right_labels`` the share; None where features may be negative.
     """

@@ -193,7 +193,7 @@ class StationarityParameters(BaseModel):
 
 
 def run(parameters: StationarityParameters, seed: int, progress: Progress) -> Findings:
-    """Return cosine, norm error and label of every estimator, or what is recovered without noise.
+    """Return cosine, norm error and label of every estimator, or the noise-free recovery.
 
     Cosines and norm errors are medians, labels the share of right ones.
 

@@ -1,4 +1,4 @@
-r"""The exact loss of one output of penalty perturbation: what Theorem 4.1 of zhang2018 bounds.
+r"""The exact loss of one output of penalty perturbation, which Theorem 4.1 of zhang2018 bounds.
 
 It is searched over datasets, neighbours and outputs.
 
@@ -137,7 +137,7 @@ class Outputs:
     # --- the exact loss ------------------------------------------------------------------------
 
     def _loss(self, batch: Batch) -> tuple[Array, Array]:
-        """Return the privacy loss, shape ``(R,)``, and what the other nodes broadcast."""
+        """Return the privacy loss, shape ``(R,)``, and the broadcasts of the other nodes."""
         algorithm, (count, last, d) = self.algorithm, batch["models"].shape
         others = algorithm.graph.nodes - 1
         stretch, theta = algorithm.stretch[:, 0], algorithm.dual_steps[:, 0]

@@ -1,4 +1,4 @@
-"""Statements of zhang2018 about delta(t) itself: what (23) has to meet, and how it moves.
+"""Statements of zhang2018 about delta(t) itself: the condition (23) on it, and how it moves.
 
 Instances are those of `dpaudit.algorithms.consensus.claims.steps`. Of (22), which compares
 matrices, both sides are quadratic forms along ``start``.

@@ -27,7 +27,7 @@ class Broadcast(Deployment):
     )
 
     def algorithm(self, settings: Settings) -> MultiStepADMM:
-        """Return the algorithm that sends what is seen."""
+        """Return the algorithm that sends the numbers in the view."""
         found = super().algorithm(settings)
         return replace(found, message="last") if self.view == "last" else found
 

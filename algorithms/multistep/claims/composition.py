@@ -1,4 +1,4 @@
-r"""Composition (Theorem 4): pairs of laws on a few outcomes, by search, and what t draws reveal.
+r"""Composition (Theorem 4): pairs of laws on a few outcomes, by search, and the loss of t draws.
 
 | paper            | code               | meaning                                             |
 |------------------|--------------------|-----------------------------------------------------|
@@ -298,7 +298,7 @@ def most_revealing(
 
 
 def compute_proved_delta(setting: Composed, *, gaussian: bool) -> tuple[float, str]:
-    """Return the exact delta of the worst pair at the claimed epsilon, and what proves it."""
+    """Return the exact delta of the worst pair at the claimed epsilon, and the proof of it."""
     if gaussian:
         exact = gaussian_delta(setting, setting.claimed_epsilon)
         return exact, "exact composition of Gaussian releases (Dong, Roth & Su 2022)"
@@ -463,7 +463,7 @@ def _evaluate_law_pairs(setting: Composed, revealed: Revealed, batch: Batch) -> 
 
 
 def _mix_to_private_pairs(setting: Composed, one: Array, other: Array) -> tuple[Array, Array]:
-    """Return the pairs, mixed with what both laws share as far as privacy asks.
+    """Return the pairs, mixed with the common part of both laws as far as privacy asks.
 
     Delta is convex along the way and 0 at its end; what one law cannot give stays impossible.
     """

@@ -69,7 +69,7 @@ class MultiStepInstance:
         }
 
     def assumptions(self) -> tuple[AssumptionOutcome, ...]:
-        """Return whether what all claims about a run assume holds on this instance."""
+        """Return whether the assumptions of all claims about a run hold on this instance."""
         graph, datasets = self.algorithm.graph, (self.pair.dataset, self.pair.neighbour)
         longest = max(float(np.linalg.norm(d.features, axis=1).max()) for d in datasets)
         return (

@@ -149,7 +149,7 @@ OBSERVERS = {
 def make_observer_case(
     run: PrivacyCase, algorithm: MultiStepADMM, factor: float, view: str
 ) -> PrivacyCase:
-    """Return the audit of what an observer sees; claimed is a factor times what all models leak.
+    """Return the audit of an observer's view; claimed is a factor times the loss of all models.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def _prove_observer_guarantee(
 def _add_exact_observer_law(
     case: PrivacyCase, algorithm: MultiStepADMM, observer: Observer
 ) -> PrivacyCase:
-    """Return the case with the law of what is seen, and its exact epsilon on this pair."""
+    """Return the case with the law of the view, and its exact epsilon on this pair."""
     law = GaussianDP(observer.pair_mu(algorithm, case.pair))
     exact, inner = law.epsilon(case.at_delta), case.claimed.epsilon(case.at_delta)
     source = f"exact law of {observer.seen}: Gaussian, as gradients are constant"

@@ -191,7 +191,7 @@ def _compute_active_slope(batch: Batch, models: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class StarBoundSides:
-    """Both sides of eq. (24) on noise-free runs, and what the assumptions are about, ``(B,)``."""
+    """Both sides of eq. (24) on noise-free runs, and the numbers under assumptions, ``(B,)``."""
 
     risk: Array
     violation: Array

@@ -86,7 +86,7 @@ def prepare_for(claim: Claim, settings: Settings, parameters: Utility) -> Search
 
 
 def make_checked_assumptions(claim: Claim) -> tuple[AssumptionOutcome, ...]:
-    """Return that every assumption holds, of a search that checks them on what it finds."""
+    """Return that every assumption holds, of a search that checks them on its instances."""
     from dpaudit.extension.case import AssumptionOutcome
 
     evidence = "checked on the instance found"

@@ -19,7 +19,7 @@ from dpaudit.verification.reals import Number, Real, largest
 
 @dataclass(frozen=True)
 class RiskBounds:
-    """Two bounds on the risk, and what the claims assume of the run."""
+    """Two bounds on the risk, and the claims' assumptions about the run."""
 
     least: Real
     most: Real

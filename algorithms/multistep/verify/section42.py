@@ -1,4 +1,4 @@
-"""Re-checks that the left side of eq. (24) is above a constant times what (24) has over t."""
+"""Re-checks that the left side of eq. (24) is above a constant times its right side over t."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ Ends = Callable[[Trace, Trace], SettingFinding]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The runs of both on one problem, and what the statements about them rest on."""
+    """The runs of both on one problem, and the evidence for the statements about them."""
 
     problem: FigureProblem
     rivals: Rivals

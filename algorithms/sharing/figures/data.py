@@ -182,7 +182,7 @@ def census(request: FigureRequest) -> FigureProblem:
 
 
 def wide(request: FigureRequest) -> tuple[FigureProblem, tuple[str, ...]]:
-    """Return gisette where its file is, else a stand-in, and what a reader must know of it."""
+    """Return gisette where its file is, else a stand-in, and the remarks for its reader."""
     file = gisette_file(request.data_path)
     if file is not None:
         return _load_gisette_problem(file, request)

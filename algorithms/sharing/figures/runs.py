@@ -109,7 +109,7 @@ def find_fastest_trace(traces: Iterable[Trace], level: float) -> tuple[int | Non
 
 @dataclass(frozen=True)
 class Rivals:
-    """The best of each, and what was tried, best first."""
+    """The best of each, and all settings tried, best first."""
 
     admm: Trace
     fdml: Trace

@@ -1,4 +1,4 @@
-"""The noise that Theorem 2 on joined tables asks for, and what every audit of it shares."""
+"""The noise that Theorem 2 on joined tables asks for, and the common part of all audits of it."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _make_prediction_evidence(relation: str, theorem: Theorem2, found: Predicted
 def measure_server_view_sines(
     theorem: Theorem2, learning_rate: float, seed: int, found: Predicted
 ) -> tuple[float, float]:
-    """Return the sines of what the server receives in a run on T, with col(T) and with col(T').
+    """Return the sines of the server's view in a run on T, with col(T) and with col(T').
 
     The run is the algorithm's own, private labels and features, with one other client.
     """

@@ -65,7 +65,7 @@ def minimum_over_multipliers() -> tuple[Finding, ...]:
 
 
 def residual_of_other_models() -> tuple[Finding, ...]:
-    """Return (28) as printed, with table i's f for all tables, against what (29) needs.
+    """Return (28) as printed, with table i's f for all tables, against the term that (29) needs.
 
     (29) comes from (27) if ``s_i + f_i`` is the sum of all predictions less z. Two tables,
     ``f_1(theta; T) = theta T`` and ``f_2(theta; T) = 2 theta T``, all parameters and tuples 1, ``z
@@ -84,7 +84,7 @@ def residual_of_other_models() -> tuple[Finding, ...]:
 
 
 def residual_of_all() -> tuple[Finding, ...]:
-    """Prove that with f_k for f_i in (28) ``s_i + f_i`` is what (27) has: ``S - z``."""
+    """Prove that with f_k for f_i in (28) ``s_i + f_i`` is the term of (27): ``S - z``."""
     first, second, third, z = vectors("f1 f2 f3 z")
     rest = (first + third - z) + second - (first + second + third - z)
     return (make_identity_finding(rest.square, rest.square * 0, "three tables, i = 2"),)
@@ -294,7 +294,7 @@ def _check_label_triangle() -> Iterator[Finding]:
 
 
 def movement_of_another_client() -> tuple[Finding, ...]:
-    """Return how far a tuple of one client moves another one's step, and what is counted of it.
+    """Return how far a tuple of one client moves another one's step, and the counted movement.
 
     Two tables of one column, ``f = theta T``, ``rho = 1``, squared loss with ``y = 0``, ``beta =
     0``. The first table has one tuple, x, in both rows of the join; the second has two tuples, 1

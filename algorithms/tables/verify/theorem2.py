@@ -1,4 +1,4 @@
-"""Re-checks what refutes Theorem 2 on joined tables, from the certificate alone.
+"""Re-checks the refutation of Theorem 2 on joined tables, from the certificate alone.
 
 **support**: the server's view of one client. On T' every ``h = T' theta`` lies in col(T'). On T the
 model theta has a Gaussian density, so if one ``T theta_0`` is outside col(T'), ``T theta`` is so

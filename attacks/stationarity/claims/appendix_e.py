@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class RunParameters(Parameters):
-    """Public parameters of the runs that are attacked, and what counts as found."""
+    """Public parameters of the attacked runs, and the condition for a find."""
 
     nodes: int = Field(5, ge=2, description="N, all neighbours of each other")
     records: int = Field(50, ge=2, description="B, of every node")

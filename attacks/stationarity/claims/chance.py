@@ -1,4 +1,4 @@
-"""Runs of the attack against what guesses do: the audits of zhang2018's claims about attackers.
+"""Runs of the attack against guesses: the audits of zhang2018's claims about attackers.
 
 Both claims are put in numbers that a guess obeys exactly. In n independent runs with missing
 records of uniform direction, let K count those in which an estimate has a cosine above c with the
@@ -114,7 +114,7 @@ def attack_case(
     quantity: str,
     view: str,
 ) -> SearchCase:
-    """Return the audit of a claim about what the attack reaches in so many runs."""
+    """Return the audit of a claim about the success of the attack in so many runs."""
     refuse_data(settings, "every run draws its own")
     if settings.trials is not None and settings.trials < setting.iterations:
         expected = f"the {setting.iterations} broadcasts of a run, or more"

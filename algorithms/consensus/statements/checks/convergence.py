@@ -149,7 +149,7 @@ def share_left() -> Fraction:
 
 
 def convergence() -> Finding:
-    """Refute that models reach the optimum: what is left of ``|f(0) - f*|`` is above 0."""
+    """Refute that models reach the optimum: the rest of ``|f(0) - f*|`` is above 0."""
     words = "two nodes, O_i = f^2/2 - f, theta = 1, eta(t) = 2^(t-1)"
     return Finding(left=share_left(), relation="<=", right=Fraction(0), instance=words)
 

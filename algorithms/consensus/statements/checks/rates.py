@@ -170,7 +170,7 @@ def inner_before_equation56() -> tuple[Finding, ...]:
 
 
 def check_summed_inequalities() -> tuple[Finding, ...]:
-    """Prove that the sum of (55) and (56) is the contraction: what is on both sides drops out."""
+    """Prove that the sum of (55) and (56) is the contraction: terms on both sides drop out."""
     moved, held, before = make_unknowns("moved held before")
     right = (moved + held) + (before - moved - held)
     return (make_identity_finding(right, before, "right sides of (55) and (56)"),)

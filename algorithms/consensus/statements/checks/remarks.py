@@ -206,7 +206,7 @@ def accumulating_loss() -> tuple[Finding, ...]:
 
 
 def almost_same_output() -> tuple[Finding, ...]:
-    r"""Prove that a small epsilon makes what an adversary sees almost the same.
+    r"""Prove that a small epsilon makes the adversary's views almost the same.
 
     Of any set, ``P(S) - P^(S) <= (1 - e^-epsilon) P(S) <= epsilon``. Checked is randomised
     response, with the odds ``p = e^epsilon = 101/100``: the difference is ``(p - 1)/(p + 1)``, at
@@ -296,7 +296,7 @@ def after_steps(
 
 
 def own_dual_steps() -> tuple[Finding, ...]:
-    """Refute that theta may differ between nodes: what they agree on is not the optimum of (1).
+    """Refute that theta may differ between nodes: they agree on another point than (1)'s optimum.
 
     Two nodes, ``O_1 = f^2/2`` and ``O_2 = f^2/2 - f``, whose sum is least at 1/2; penalties 1, at
     least theta_i. Findings: at `resting_model` nothing moves, from 0 the iterations come near to it

@@ -79,7 +79,7 @@ def differentiate_quadratic(
 
 
 def pair_updates() -> tuple[Finding, ...]:
-    r"""Prove (27) to (31): what becomes of (5), (6) and (7).
+    r"""Prove (27) to (31), which follow from (5), (6) and (7).
 
     Of (3), w_ij enters ``-(lambda^a)'w + (lambda^b)'w + (eta/2)(||f_i - w||^2 + ||w - f_j||^2)``,
     which is strictly convex in w, so (5) is where its gradient vanishes: the line above (27).

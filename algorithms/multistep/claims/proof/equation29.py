@@ -1,4 +1,4 @@
-"""Equation (29): what is left over when noise joins the gradient."""
+"""Equation (29): the remainder when noise joins the gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equation (34): what neighbours agree on moves."""
+"""Equation (34): the point that neighbours agree on moves."""
 
 from __future__ import annotations
 

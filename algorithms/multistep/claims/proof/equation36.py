@@ -1,4 +1,4 @@
-"""Equation (36): what one iteration gains."""
+"""Equation (36): the gain of one iteration."""
 
 from __future__ import annotations
 

@@ -307,7 +307,7 @@ PROOFS: Mapping[tuple[int, str], Check] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Audited:
-    """One equation, in one version, with the sizes of what is tried."""
+    """One equation, in one version, with the sizes of the instances tried."""
 
     number: int
     version: str

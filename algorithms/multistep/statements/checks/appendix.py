@@ -1,4 +1,4 @@
-"""The appendix, eq. (27) to (38): what the proof of Theorem 7 claims of one iteration.
+"""The appendix, eq. (27) to (38): the proof's claims about one iteration in Theorem 7.
 
 Every identity is one between polynomials in ``rho``, ``eta`` and inner products of the vectors of
 `dpaudit.algorithms.multistep.statements.checks.iteration`.
@@ -289,7 +289,7 @@ def young() -> Finding:
 
 
 def gain() -> tuple[Finding, ...]:
-    """Show that (36) fails as printed, and holds with what (30), (31) and (32) give it.
+    """Show that (36) fails as printed, and holds with the terms of (30), (31) and (32).
 
     What is repaired, and the proof, is in `gain_repaired`.
     """

@@ -1,4 +1,4 @@
-"""Theorems 4 and 6: composition, what a constant would have to do, and noise that is enough.
+"""Theorems 4 and 6: composition, the condition on a constant, and noise that is enough.
 
 Written are ``L = ln(1/delta)``, ``M = ln(1.25/delta)``, and ``mu`` for the ratio of the distance of
 two Gaussian laws to their standard deviation.

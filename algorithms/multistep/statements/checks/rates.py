@@ -1,4 +1,4 @@
-"""Theorem 7, eq. (39), (40), and what section 4.2 reads off its bound."""
+"""Theorem 7, eq. (39), (40), and the readings of its bound in section 4.2."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _refute_rate_constant(constant: int) -> Finding:
 
 
 def _of_run(iterations: int) -> Finding:
-    """Return that the bound is below what a run shows, rounded down to thousandths."""
+    """Return that the bound is below the error of a run, rounded down to thousandths."""
     # The run is in doubles; what their rounding could add comes off before it is rounded down.
     shown = round_down(error_times_iterations(iterations) - 1e-6)
     least = Fraction(math.isqrt(iterations) - 5, 20)

@@ -125,7 +125,7 @@ class BoundedRun:
         return (*compute_problem_conditions(self.problem), reached)
 
     def words(self) -> str:
-        """Return the problem, and what its steps tend to."""
+        """Return the problem, and the limit of its steps."""
         steps = np.diff([z for _, z in self.states()], axis=0)
         shown = ", ".join(f"{float(np.linalg.norm(step)):.4g}" for step in steps[-3:])
         return (

@@ -75,7 +75,7 @@ def dual_step(
 def compute_dual_identity_sides(
     problems: Problems, before: IterationState, after: IterationState
 ) -> LemmaSides:
-    """Return ``||grad l(z) - y||`` after the step, less what rounding may have added, and 0.
+    """Return ``||grad l(z) - y||`` after the step, less the most that rounding may add, and 0.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def compute_dual_identity_sides(
 def _compute_dual_residual(
     problems: Problems, before: IterationState, after: IterationState
 ) -> tuple[Array, Array]:
-    """Return ``||grad l(z) - y||`` as computed, and what rounding and the solver may add to it."""
+    """Return ``||grad l(z) - y||`` as computed, and a bound on its rounding and solver error."""
     residual = _compute_last_axis_norms(
         compute_loss_slopes(problems, after.prediction) - after.dual
     )

@@ -113,7 +113,7 @@ def find_excited_modes(problems: Problems, before: IterationState, after: Iterat
 
 
 def growth(factor: float = 1.0) -> Measure:
-    """Return the measure that a search climbs: by what steps of z grow, and ``factor``.
+    """Return the measure that a search climbs: the growth factor of steps of z, and ``factor``.
 
     Examples
     --------

@@ -201,7 +201,7 @@ def _get_instance_mode(instance: IterationInstance, *, signed: bool = False) -> 
 
 
 def run_words(horizon: Horizon, instance: IterationInstance) -> str:
-    """Return by what steps of z grow, and what the run's number gets to."""
+    """Return the growth factor of steps of z, and the last values of the run's number."""
     points = run_instance_states(instance, max(_SHOWN))
     shown = [points[t - instance.iteration + 1] for t in _SHOWN if t >= instance.iteration]
     values = ", ".join(

@@ -1,4 +1,4 @@
-r"""hu2019, Lemma 4: by how much the augmented Lagrangian falls in an iteration, and what is true.
+r"""hu2019, Lemma 4: by how much the augmented Lagrangian falls in an iteration, and the truth.
 
 With ``dx_m = x_m^{t+1} - x_m^t``, ``dz`` and ``dy`` likewise, ``u_m = D_m dx_m`` and
 ``s_m = sigma_max(D_m'D_m)``, the lemma states under Assumption 1
@@ -175,7 +175,7 @@ def terms_of(problems: Problems, before: IterationState, after: IterationState) 
 
 
 def compute_batched_lagrangian(problems: Problems, point: IterationState) -> tuple[Array, Array]:
-    """Return the augmented Lagrangian (5), and the size of what it adds up, shapes ``(B,)``.
+    """Return the augmented Lagrangian (5), and the size of its summands, shapes ``(B,)``.
 
     Examples
     --------

@@ -23,7 +23,7 @@ _PENALTIES = (2.5, 20.0)
 
 
 class ProblemParameters(Parameters):
-    """The size of the problems, and the searched iterations: what both lemmas share."""
+    """The size of the problems, and the searched iterations, which both lemmas share."""
 
     features: int = Field(2, ge=1, description="d_m, of every party")
     samples: int = Field(4, ge=1, description="N")

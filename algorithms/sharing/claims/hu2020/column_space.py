@@ -93,7 +93,7 @@ _BECAUSE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Finite:
-    """A claim that what is sent has a finite epsilon: (claimed, delta)-DP.
+    """A claim that the message has a finite epsilon: (claimed, delta)-DP.
 
     Parameters
     ----------

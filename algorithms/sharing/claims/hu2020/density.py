@@ -126,7 +126,7 @@ def prepare_density_search(settings: Settings, parameters: DensityParameters) ->
 def find_worst_density_output(
     settings: Settings, parameters: DensityParameters, budget: int, rng: Generator
 ) -> Output:
-    """Return the output with the largest density over what is allowed."""
+    """Return the output with the largest density over the allowed one."""
     epsilon, delta = settings.epsilon, settings.delta
     low, high = math.log(parameters.least_sensitivity), math.log(parameters.most_sensitivity)
     sensitivity = np.exp(rng.uniform(low, high, budget))
@@ -147,7 +147,7 @@ def find_worst_density_output(
 
 
 def make_density_inequality(parameters: DensityParameters) -> Inequality[Output]:
-    """Return the claim as an inequality, both sides over what is allowed."""
+    """Return the claim as an inequality, both sides over the allowed density."""
     from dpaudit.refutation import Condition, Evidence, Inequality
 
     def densities(output: Output) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-r"""Norms of the variables of ADMM sharing over real runs, and what noise does to any bound on them.
+r"""Norms of the variables of ADMM sharing over real runs, and noise against any bound on them.
 
 | paper   | name          | meaning                                            | shape     |
 |---------|---------------|----------------------------------------------------|-----------|

@@ -59,7 +59,7 @@ def check_copied_variable() -> tuple[Finding, ...]:
 
 
 def subtraction() -> tuple[Finding, ...]:
-    """Prove line 4 of Algorithm 1, and count what it saves.
+    """Prove line 4 of Algorithm 1, and count the operations that it saves.
 
     What is pulled less the party's own part is the sum over the others less z. It is one vector of
     N numbers, where the parts of the M - 1 other parties and z were M: less from M = 2 on.
@@ -207,7 +207,7 @@ def _compute_exact_message(design: Matrix, state: Matrix) -> Matrix:
 
 
 def gram_from_messages(states: Matrix, messages: Matrix) -> Matrix:
-    """Return ``D D'`` as the centre computes it from the last N columns of what it knows."""
+    """Return ``D D'`` as the centre computes it from the last N columns of its knowledge."""
     size = len(states)
     # N messages to independent states determine the N by N matrix; here the last N serve.
     states, messages = (tuple(row[-size:] for row in each) for each in (states, messages))

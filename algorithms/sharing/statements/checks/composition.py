@@ -56,7 +56,7 @@ def composition() -> tuple[Finding, ...]:
 
 
 def fewer_than_twenty() -> tuple[Finding, ...]:
-    """Return epsilon' from below against ``T epsilon``, what adding up would give, for T below 20.
+    """Return epsilon' from below against ``T epsilon``, the sum of the parts, for T below 20.
 
     T messages that are (epsilon, delta)-DP are ``(T epsilon, T delta)``-DP by adding up, without
     any theorem. At ``delta' = 10^-5`` and ``epsilon = 1`` Corollary 1 says more than that for every

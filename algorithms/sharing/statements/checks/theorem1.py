@@ -238,7 +238,7 @@ def _build_tail_exponents() -> tuple[Polynomial, Polynomial]:
 
 
 def check_printed_exponent() -> tuple[Finding, ...]:
-    """Return the exponent of the tail at r and the printed one, and what the next step needs.
+    """Return the exponent of the tail at r and the printed one, and both sides of the next step.
 
     The proof's next step, ``-(4 L - epsilon)^2 / (16 L) < ln(sqrt(2 pi) delta / 2)`` with the
     exponent as it is, says by ``exp(-L) = 0.8 delta`` that ``0.8 exp(epsilon/2 - epsilon^2 / (16
@@ -266,7 +266,7 @@ def check_printed_exponent() -> tuple[Finding, ...]:
 
 
 def exponent() -> tuple[Finding, ...]:
-    """Prove that the exponent is half of what is printed, and what it is made of.
+    """Prove that the exponent is half of the printed one, and name its terms.
 
     ``(4 L - epsilon)^2 / (16 L) = L - epsilon/2 + epsilon^2 / (16 L)``.
     """

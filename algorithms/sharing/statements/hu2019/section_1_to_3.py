@@ -1,4 +1,4 @@
-"""Rows of hu2019: abstract and sections 1 to 3, and what later sections say of the same."""
+"""Rows of hu2019: abstract and sections 1 to 3, and later statements on the same subjects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Re-checks what refutes hu2019's Corollary 1: a first message that only one dataset can send."""
+"""Re-checks the refutation of hu2019's Corollary 1: a first message of only one dataset."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _compute_logistic_real(z: Real, b: Real) -> Real:
 
 
 def _compute_smoothed_hinge_real(z: Real, b: Real) -> Real:
-    """Return (1 - m)^2 / 2 for margins m from 0 to 1, and what continues it linearly below 0."""
+    """Return (1 - m)^2 / 2 for margins m from 0 to 1, and its linear continuation below 0."""
     m = b * z
     return largest((1 - largest((m, 0)), 0)) ** 2 / 2 - smallest((m, 0))
 
@@ -155,7 +155,7 @@ class CertificateState:
 
 
 def problem_of(document: Document) -> CertificateProblem:
-    """Return the problem, or raise `DataError` naming what is wrong."""
+    """Return the problem, or raise `DataError` naming the wrong value."""
     m, n, d = (document.count(name) for name in ("parties", "samples", "features"))
     weight, rho = document.positive("loss_weight", "penalty")
     problem = CertificateProblem(

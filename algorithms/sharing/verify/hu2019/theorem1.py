@@ -1,4 +1,4 @@
-"""Re-checks what refutes hu2019's Theorem 1: one message that only one of two datasets can send."""
+"""Re-checks the refutation of hu2019's Theorem 1: one message that only one dataset can send."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _DEPENDENT = 1e-30  # an eigenvalue of D_m'D_m; its diagonal is about N / d_m
 
 
 def recompute(document: Document) -> Outcome:
-    """Return the norms of the first iteration, recomputed from what was sent.
+    """Return the norms of the first iteration, recomputed from the messages.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-r"""Re-checks what refutes hu2020's Corollary 1, as printed or as a theorem on composition.
+r"""Re-checks the refutation of hu2020's Corollary 1, as printed or as a theorem on composition.
 
 Kind ``support``: the first message of Algorithm 1 tells the two datasets apart
 (`dpaudit.algorithms.sharing.verify.hu2020.support`), so that no epsilon' is finite at any delta

@@ -9,7 +9,7 @@ _MOST = 100  # entries
 
 
 def recompute(document: Document) -> Outcome:
-    """Return the density of the output, and what is allowed of it.
+    """Return the density of the output, and the allowed one.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-r"""Re-checks what refutes hu2020's Theorem 1, from the certificate alone.
+r"""Re-checks the refutation of hu2020's Theorem 1, from the certificate alone.
 
 Kind ``approximate-dp`` (noise on the message): the message is ``N(D x, sigma^2 I)`` with ``sigma =
 sqrt(2 ln(1.25/delta)) C / epsilon``. With ``mu = ||D x - D' x'|| / sigma``, its exact profile is

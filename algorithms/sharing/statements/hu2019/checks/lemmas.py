@@ -119,7 +119,7 @@ def first_line_of_lemma_3() -> tuple[Finding, ...]:
 
 
 def sign_of_cross_products() -> tuple[Finding, Finding]:
-    """Return the left side of (15) for two equal steps, and what the proof has for it."""
+    """Return the left side of (15) for two equal steps, and the proof's term for it."""
     before, moves, z = _make_symbolic_moves(2)
     left = _build_lemma3_left_side(before, moves, z)
     values = {f"<u_{i}, u_{j}>": 1 for i, j in ((1, 1), (1, 2), (2, 2))}
@@ -362,7 +362,7 @@ def fall_with_the_penalty() -> tuple[Finding, ...]:
 
 
 def _step_of_models(parties: int) -> Finding:
-    """Return the change by parallel steps, and those of each g_m with what they cost together."""
+    """Return the change by parallel steps, and those of each g_m with their joint cost."""
     rho = make_unknowns("rho")[0]
     start, dual = vectors("a y")
     moves = _make_symbolic_moves(parties)[1]

@@ -95,7 +95,7 @@ def distance_of_bounded_models() -> tuple[Finding, ...]:
 
 
 def distance_of_a_subsequence() -> tuple[Finding, ...]:
-    """Return gamma^2, the squared distance of (28), and what (31) says of it: ``(gamma/2)^2``.
+    """Return gamma^2, the squared distance of (28), and the bound of (31) on it: ``(gamma/2)^2``.
 
     Of every second state of the run of `make_bounded_models_problem`, which converges to the first
     point of `make_limit_cycle`. Z* has ``z = 1``, ``y = 0`` and every x in the cube with the sum 1

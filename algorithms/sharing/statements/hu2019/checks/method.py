@@ -1,4 +1,4 @@
-"""Sections 1 to 3 of hu2019: the problem, the algorithm, and what is said of its messages."""
+"""Sections 1 to 3 of hu2019: the problem, the algorithm, and the statements on its messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpaudit.polynomials import make_unknowns, total, vectors
 
 
 def column_from_a_message() -> Finding:
-    r"""Return how far the square of a feature is from what the party's first message tells of it.
+    r"""Return how far the square of a feature is from its value by the party's first message.
 
     A party with one column D and the regulariser ``x^2 / 2`` sends ``D x = -H v`` for the vector
     ``v = y + rho (sum_{k != m} D_k x_k - z)``, which the central node knows, and
@@ -123,7 +123,7 @@ def split_problem() -> Finding:
 
 
 def check_subtracted_part() -> Finding:
-    r"""Prove lines 3 and 4 of Algorithm 1: what a party needs is a difference of what it has.
+    r"""Prove lines 3 and 4 of Algorithm 1: a party needs a difference of two numbers that it has.
 
     Proof. ``(sum_k D_k x_k - z) - D_m x_m = sum_{k != m} D_k x_k - z``. At t = 1 the pulled value
     is that of the start, which the central node knows.

@@ -100,7 +100,7 @@ def logarithm_of_sigma() -> Finding:
 
 
 def check_cancelled_bound() -> tuple[Finding, Finding]:
-    r"""Prove the last equality of the privacy loss, and what is needed of the noise.
+    r"""Prove the last equality of the privacy loss, and its value at the bound r of the noise.
 
     Proof. ``(2 n C + C^2) / (2 C^2 2 ell / epsilon^2) = (2 n + C) epsilon^2 / (4 C ell)``. At
     ``n = r = 2 C ell / epsilon - C/2`` this is epsilon; for ``|n| <= r`` its absolute value is

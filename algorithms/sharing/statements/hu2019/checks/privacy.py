@@ -1,4 +1,4 @@
-r"""Section 4 of hu2019: definitions, assumptions, and what becomes of a guarantee."""
+r"""Section 4 of hu2019: definitions, assumptions, and the fate of a guarantee."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def failing_share() -> tuple[Finding, Finding]:
 
 
 def check_neighbour_designs() -> tuple[Finding, ...]:
-    """Return that the two designs meet what Assumptions 1.1 and 2.3 and Definition 2 ask.
+    """Return that the two designs meet Assumptions 1.1 and 2.3 and Definition 2.
 
     ``d_m = 2``, N = 3; one column differs, and by less than 1.
     """
@@ -144,7 +144,7 @@ def one_sided_message() -> tuple[Finding, ...]:
 
 
 def variance_of_a_message() -> tuple[Finding, Finding]:
-    """Return variance and covariance of two entries of D_m xi, and what N(0, sigma^2) has.
+    """Return variance and covariance of two entries of D_m xi, and those of N(0, sigma^2).
 
     The covariance of ``D_m xi`` is ``sigma^2 D_m (D_m'D_m)^-1 D_m'``, a projection: for the column
     (1, 1) and sigma = 1 every entry of it is 1/2. It is the identity where d_m = N alone.

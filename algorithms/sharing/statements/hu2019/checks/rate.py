@@ -1,4 +1,4 @@
-r"""Section 7.2 of hu2019: the bounds on V^t, and what follows from them, (32) to (42)."""
+r"""Section 7.2 of hu2019: the bounds on V^t, and their consequences, (32) to (42)."""
 
 from __future__ import annotations
 

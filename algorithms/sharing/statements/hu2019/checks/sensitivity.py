@@ -100,7 +100,7 @@ def second_part() -> tuple[Finding, ...]:
 
 
 def check_projected_dual() -> tuple[Finding, ...]:
-    """Return ``||D_m''v||`` and ``||v||`` where all else in the proof is right, and what follows.
+    """Return ``||D_m''v||`` and ``||v||`` where all else in the proof is right.
 
     Assumption 1.2 (b) holds, as ``D_m'D_m = d_m I`` on both designs and rho is 2.
     """
