@@ -101,13 +101,23 @@ def _lock_folder(place: Path) -> int:
             place.mkdir(mode=0o700, exist_ok=True)
             with contextlib.suppress(FileNotFoundError):
                 held = _open_folder(place)
-                fcntl.flock(held, fcntl.LOCK_SH)
-                if _is_still_at_path(place, held):
+                if _is_locked_at_path(place, held):
                     return held
-                os.close(held)
     except OSError as error:
         expected = "a folder for temporary files that this user can write to and lock (TMPDIR)"
         raise DataError(f"{place}: {error.strerror or error}, expected {expected}") from error
+
+
+def _is_locked_at_path(place: Path, held: int) -> bool:
+    """Return whether a folder is locked and still at its path; else close its descriptor."""
+    found = False
+    try:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        found = _is_still_at_path(place, held)
+    finally:
+        if not found:
+            os.close(held)
+    return found
 
 
 def _hold_folder(place: Path, locked: int, before: int | None) -> None:

@@ -1,5 +1,6 @@
 """Folders for temporary files go with the last process that uses them, also where it is killed."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import tempfile
 import pytest
 
 import dpaudit.execution.leftovers as leftovers
+from dpaudit.errors import DataError
 
 HOLDS = """
 import sys
@@ -84,3 +86,14 @@ def test_a_link_in_the_place_of_a_folder_is_refused(tmp_path):
     (tmp_path / f"dpaudit-{os.getuid()}-planted").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(leftovers.DataError, match="planted"):
         leftovers.make_held_folder("planted")
+
+
+def test_a_folder_that_cannot_be_locked_leaves_no_descriptor_open(monkeypatch):
+    def refuse(descriptor, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    before = len(os.listdir("/dev/fd"))
+    monkeypatch.setattr(leftovers.fcntl, "flock", refuse)
+    with pytest.raises(DataError, match="No locks available, expected a folder"):
+        leftovers.make_held_folder("unlocked")
+    assert len(os.listdir("/dev/fd")) == before
