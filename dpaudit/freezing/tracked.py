@@ -132,6 +132,7 @@ def _line_of(file: str, line: int, name: str) -> str:
 
 
 _STANDARD = sysconfig.get_paths()["stdlib"]
+_PACKAGES = {"site-packages", "dist-packages"}
 
 
 def in_library() -> bool:
@@ -146,7 +147,8 @@ def in_library() -> bool:
 @lru_cache(maxsize=4096)
 def is_installed(file: str) -> bool:
     """Return whether a file is Python's or an installed package's; code of no file is neither's."""
-    return file.startswith(("<frozen", _STANDARD)) or "-packages" in file
+    folders = file.replace("\\", "/").split("/")[:-1]
+    return file.startswith(("<frozen", _STANDARD)) or not _PACKAGES.isdisjoint(folders)
 
 
 def innermost() -> tuple[str, int, str]:

@@ -515,3 +515,17 @@ def test_mechanisms_of_a_package_are_those_that_randomise_themselves(monkeypatch
     assert Laplace.randomise is before
     monkeypatch.delitem(sys.modules, "diffprivlib.mechanisms")
     assert packages._diffprivlib() == []
+
+
+@pytest.mark.parametrize(
+    ("file", "installed"),
+    [
+        ("/env/lib/site-packages/numpy/core.py", True),
+        ("C:\\env\\site-packages\\numpy\\core.py", True),
+        ("/usr/lib/python3/dist-packages/numpy/core.py", True),
+        ("/home/me/privacy-packages/mine.py", False),
+        ("/home/me/site-packages.py", False),
+    ],
+)
+def test_only_a_folder_of_packages_holds_installed_files(file, installed):
+    assert tracked.is_installed(file) is installed
