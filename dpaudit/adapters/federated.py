@@ -122,7 +122,7 @@ def _nvflare_client(update: Array) -> Callable[[Any], Any]:
 
     def send(kept: Any) -> Any:
         filtered = kept.process_dxo(
-            DXO(DataKind.WEIGHT_DIFF, {"update": update}), Shareable(), FLContext()
+            DXO(DataKind.WEIGHT_DIFF, {"update": update.copy()}), Shareable(), FLContext()
         )
         if filtered is None:
             raise InvalidArgument("filter", kept, "a client that sends something")

@@ -101,6 +101,16 @@ def test_a_filter_that_sends_nothing_is_refused(monkeypatch):
         mechanism.sample(np.zeros(2), 1, np.random.default_rng(0))
 
 
+def test_a_filter_that_writes_into_an_update_gets_the_dataset_s_for_every_output(monkeypatch):
+    def adding(dxo, shareable, context):
+        dxo.data["update"] += 1
+        return dxo
+
+    data = np.zeros(2)
+    assert filtering(monkeypatch, adding).sample(data, 3, np.random.default_rng(0)).max() == 1
+    assert (data == 0).all()
+
+
 # With them
 
 
