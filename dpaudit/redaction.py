@@ -202,7 +202,7 @@ def _get_nested_shape(value: list[Any] | tuple[Any, ...]) -> tuple[int, ...] | N
 
 
 def _to_canonical_bytes(value: Any) -> bytes:
-    """Return bytes that equal values share, whichever types hold them."""
+    """Return bytes that equal values share, whichever types hold them, and no others."""
     if isinstance(value, bool | numbers.Real):
         with contextlib.suppress(OverflowError):
             # Beyond 2**53 doubles are no longer apart by 1, and integers that differ would have
@@ -215,34 +215,39 @@ def _to_canonical_bytes(value: Any) -> bytes:
         text = value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass")
         # The length stands first, or ["ab", "c"] and ["a", "bc"] would have the same bytes.
         return b"t" + struct.pack("<Q", len(text)) + text
-    if hasattr(value, "tocoo"):  # sparse
-        value = [value.shape, value.toarray()]
-    if hasattr(value, "columns") and hasattr(value, "to_dict"):  # a table
-        value = [list(value.columns), list(value.index), value.to_numpy(dtype=object).tolist()]
-    if hasattr(value, "nodes") and hasattr(value, "number_of_edges"):
-        value = [list(value.nodes(data=True)), list(value.edges(data=True))]
+    if (parts := _split_structure(value)) is not None:
+        return parts[0] + _to_canonical_bytes(parts[1])
     if hasattr(value, "tolist"):
-        value = value.tolist()
+        return _to_canonical_bytes(value.tolist())
     if hasattr(value, "isoformat"):
         return b"d" + _to_canonical_bytes(value.isoformat())
     if isinstance(value, Set):
         return b"{" + b"".join(sorted(map(_to_canonical_bytes, value))) + b"}"
-    if isinstance(value, Mapping):
-        # Or a list of a dictionary's keys and values in turn would have its bytes.
-        return b"m" + _to_canonical_bytes(_flatten_items(value))
     if isinstance(value, list | tuple):
         return b"[" + b"".join(map(_to_canonical_bytes, value)) + b"]"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        parts = [getattr(value, one.name) for one in dataclasses.fields(value)]
-        return b"(" + b"".join(map(_to_canonical_bytes, parts)) + b")"
+        fields = [getattr(value, one.name) for one in dataclasses.fields(value)]
+        return b"(" + b"".join(map(_to_canonical_bytes, fields)) + b")"
+    kind = b"o" + _to_canonical_bytes(type(value).__qualname__)
     held = getattr(value, "__dict__", None)
-    kind = b"o" + type(value).__qualname__.encode()
     if held and not callable(value):
         return kind + _to_canonical_bytes(_flatten_items(held))
     written = repr(value)
     # An address is another one in each process, so that equal objects would get different
     # hashes.
-    return kind if " at 0x" in written else kind + written.encode("utf-8", "surrogatepass")
+    return kind + (b"." if " at 0x" in written else _to_canonical_bytes(written))
+
+
+def _split_structure(value: Any) -> tuple[bytes, list[Any]] | None:
+    """Return a letter and the parts of what is no list, which a list of them would equal else."""
+    if hasattr(value, "tocoo"):  # sparse
+        return b"s", [value.shape, value.toarray()]
+    if hasattr(value, "columns") and hasattr(value, "to_dict"):  # a table
+        rows = value.to_numpy(dtype=object).tolist()
+        return b"f", [list(value.columns), list(value.index), rows]
+    if hasattr(value, "nodes") and hasattr(value, "number_of_edges"):
+        return b"g", [list(value.nodes(data=True)), list(value.edges(data=True))]
+    return (b"m", _flatten_items(value)) if isinstance(value, Mapping) else None
 
 
 def _flatten_items(value: Mapping[Any, Any]) -> list[Any]:
