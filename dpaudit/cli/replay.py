@@ -1,4 +1,4 @@
-"""``dpaudit replay``: one pair of runs with the same frozen noise, compared."""
+"""``dpaudit replay``: two calls with the same frozen noise, compared."""
 
 from __future__ import annotations
 

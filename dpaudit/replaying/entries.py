@@ -44,9 +44,10 @@ def entries_of(
     """
     findings = [_make_finding_entry(found, one, source) for one in found.findings]
     claim = f"({found.epsilon:g}, {found.delta:g})-DP"
-    said = f"{one_line(found.mechanism)} is {found.verdict} as {claim} by two runs with one noise."
+    name = one_line(found.mechanism)
+    said = f"{name} is {found.verdict} as {claim} by two calls with the same noise."
     nothing = ReportEntry(
-        name=one_line(found.mechanism),
+        name=name,
         outcome="not refuted",
         headline=said,
         text=said,

@@ -270,7 +270,7 @@ def _by_counting(
                 "raw value",
                 "violation" if fixed else "hint",
                 f"{_named(seen, sides, asked)} is another on the two datasets, and no noise "
-                f"reaches it: {2 * found.runs} runs certify an epsilon of {found.epsilon:.3g}",
+                f"reaches it: {2 * found.runs} outputs certify an epsilon of {found.epsilon:.3g}",
                 seen=seen,
                 held=asked.hidden_state,
             )
@@ -316,7 +316,7 @@ def _of_count(
     elif seen.what == "number" and seen.value == "nan":
         kind = "missing number"
     if seeds and _varies(sides, seen):
-        kind, why = "fixed seed", f"the same in every run, as a seed is fixed at {seeds[0][1]}"
+        kind, why = "fixed seed", f"the same in every call, as a seed is fixed at {seeds[0][1]}"
     return CallFinding(
         kind,
         "proof",
@@ -425,7 +425,7 @@ def _hints(
         yield CallFinding("seed in the source", "hint", words, place=place)
     warned = [set(side.runs[0].warned) for side in sides]
     if warned[0] != warned[1]:
-        yield CallFinding("warnings", "hint", "the two runs do not raise the same warnings")
+        yield CallFinding("warnings", "hint", "the two calls do not raise the same warnings")
     if laws[0].cut or laws[1].cut:
         yield CallFinding("size", "hint", "there were more draws than laws are read of")
 
@@ -437,7 +437,7 @@ def _not_intercepted(
         yield CallFinding(
             "not intercepted",
             "hint",
-            "two runs with the same frozen noise differ: some randomness is not intercepted, and "
+            "two calls with the same frozen noise differ: some randomness is not intercepted, and "
             "what it reaches has no law here",
         )
     if any(run.elsewhere for side in sides for run in side.runs):

@@ -24,9 +24,9 @@ def nothing_released(
     Parameters
     ----------
     function, dataset
-        Of the replay: what every run raises is raised once more, for its words.
+        Of the replay: what every call raises is raised once more, for its words.
     sides
-        The runs on either dataset.
+        The calls on either dataset.
 
     Examples
     --------
@@ -37,10 +37,10 @@ def nothing_released(
     raised = {output.raised for output in plain if output.raised is not None}
     if plain and all(output.raised is not None for output in plain):
         said = _format_call_end(function, dataset) if _is_pythons(raised) else None
-        return f"every run on both datasets {said or 'raises an exception'}"
+        return f"every call on both datasets {said or 'raises an exception'}"
     if {output.structure for output in plain} == {_NONE}:
         return (
-            "every run on both datasets returns None: let the function return the value that it "
+            "every call on both datasets returns None: let the function return the value that it "
             "releases"
         )
     return None

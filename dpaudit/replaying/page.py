@@ -94,7 +94,7 @@ def format_replay_summary(found: Replay) -> Iterator[str]:
         among = f" ({found.pairs} pairs were replayed)" if found.pairs > 1 else ""
         yield f"The neighbour: {found.edit}{among}."
     yield (
-        f"Called as {found.form}; {found.runs} frozen runs on each dataset, the first of which is "
+        f"Called as {found.form}; {found.runs} replays on each dataset, the first of which is "
         f"shown."
     )
     yield from _format_spending_lines(found)
@@ -104,18 +104,18 @@ def format_replay_summary(found: Replay) -> Iterator[str]:
 
 
 def _of_no_other(found: Replay) -> Iterator[str]:
-    """Yield the questions that *not refuted* leaves open, and the most that the runs can show."""
+    """Yield the questions that *not refuted* leaves open, and the most that counts can show."""
     if found.verdict != "not refuted":
         return
     pairs = "one pair" if found.pairs == 1 else f"{found.pairs} pairs"
     yield (
         f"Not refuted: the replay tried {pairs}. The loss on one pair proves nothing about other "
-        "pairs, and frozen runs show nothing about noise that none of them had: this is not "
+        "pairs, and replays show nothing about noise that none of them had: this is not "
         "evidence that the claim holds."
     )
     yield (
         "If replay reads the law of a number, it can prove an epsilon of any size. For all "
-        "other parts it counts events, in a number of runs that can certify at most "
+        "other parts it counts events, in a number of outputs that can certify at most "
         f"{_format_lower_end(found.cap)}."
     )
 
@@ -126,12 +126,12 @@ _WHY: Mapping[Why, str] = {
     "scale": "the scale differs on the neighbour in",
     "no law": "the noise has no law that an accountant knows in",
     "unseen": "replay did not see the value to which the noise is added in",
-    "calls": "runs do not all make the same calls of primitives, as noise or data decide",
+    "calls": "replays do not all make the same calls of primitives, as noise or data decide",
     "elsewhere": "some randomness is not intercepted, or calls keep a state",
     "outputs": "the data reach the output without passing through the noise",
     "unread": "a part of the output changes with the noise by no known law, and may show the noise",
-    "seeded": "several runs draw noise with the same seed, so this noise hides nothing",
-    "slow": "the calls are too slow for runs with noise of every size",
+    "seeded": "several replays draw noise with the same seed, so this noise hides nothing",
+    "slow": "the calls are too slow for replays with noise of every size",
     "infinite": "no epsilon is finite at that delta",
 }
 _LEAST_EXCESS = 2.0
@@ -145,7 +145,7 @@ def _format_spending_lines(found: Replay) -> Iterator[str]:
             "All noisy values together spend an epsilon of "
             f"{_format_upper_number(spending.epsilon)} at that delta on this pair, if each is "
             "released and nothing else looks at the data. Their centres were the same in "
-            f"{spending.ordinary} runs on each dataset with other noise, and in "
+            f"{spending.ordinary} replays on each dataset with other noise, and in "
             f"{spending.graded} with noise of up to 20,000 scales; this does not exclude a "
             "dependence on noise that none of them had."
         )

@@ -285,7 +285,7 @@ class SubjectScan:
             claimed = claim.guarantee(self.subject.parameters[setting])
             if isinstance(claimed, PureDP) and declared > claimed.at_epsilon * (1 + 1e-9):
                 said = (
-                    f"in a run with frozen noise the mechanisms whose value moved declare an "
+                    f"in a call with frozen noise the mechanisms whose value moved declare an "
                     f"epsilon of {declared:.4g} together, where {claimed.at_epsilon:g} is claimed"
                 )
                 if not self.ran.declares_more:

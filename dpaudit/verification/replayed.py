@@ -309,7 +309,7 @@ def _not_equivalent(
                 if not law.low <= threshold <= law.high:
                     due = (threshold < law.low) == condition.above
                 if inside != due and not close:
-                    return ["event: a run is in it, or not, against what its noise says"]
+                    return ["event: an output is in it, or not, against what its noise says"]
     return []
 
 
@@ -453,12 +453,12 @@ def _judge_event_counts(
         failures += find_rerun_disagreements(reader, pair, {**asked, "count": runs}, seen)
     if not lower > epsilon:
         failures.append(
-            f"counts: {hits} and {other} of {made} fresh runs certify an epsilon of "
+            f"counts: {hits} and {other} of {made} fresh outputs certify an epsilon of "
             f"{format_rounded_down(lower)}, which is claimed"
         )
     ratio = min(lower / epsilon, _MOST_RATIO) if epsilon > 0 else _MOST_RATIO
     summary = (
-        f"{hits} and {other} of {made} fresh runs certify an epsilon of "
+        f"{hits} and {other} of {made} fresh outputs certify an epsilon of "
         f"{format_rounded_down(lower)} at "
         f"delta = {delta:g} (confidence {as_certain(reader.confidence)})"
     )

@@ -186,7 +186,7 @@ def _fit_number_law(
     o = np.array([output.numbers[place] for _, output in runs])
     draws = [_find_standard_draw(run, *draw) for run, _ in runs]
     if any(one is None for one in draws) or not np.isfinite(o).all():
-        return {**found, "problem": "event: a run has no such draw, or a number is not finite"}
+        return {**found, "problem": "event: a call has no such draw, or a number is not finite"}
     kinds = {one[1] for one in draws if one is not None}
     z = np.array([one[0] for one in draws if one is not None])
     hints = {_get_draw_hint(run, draw) for run, _ in runs}
@@ -200,7 +200,7 @@ def _fit_number_law(
     if (ends := _find_clip_ends(line, o, z, post)) is None:
         return {**found, "problem": "event: a number is no line of its draw where that is far out"}
     if not _is_line_accounted(line, ends, o, z, post):
-        return {**found, "problem": "event: a number is no line of its draw in every run"}
+        return {**found, "problem": "event: a number is no line of its draw in every call"}
     return {
         **found,
         "low": ends[0],

@@ -125,5 +125,5 @@ def test_of_code_that_always_ends_the_program_nothing_is_said(dpaudit, place):
 def test_what_always_raises_names_pythons_own_exception_alone(dpaudit, place, name, said):
     ran = dpaudit("replay", f"replayed_module:{name}", *PAIR, "--in-process")
     assert ran.status == 2
-    assert f"every run on both datasets {said}" in ran.err
+    assert f"every call on both datasets {said}" in ran.err
     assert "Of0.25" not in ran.out + ran.err

@@ -16,7 +16,7 @@ from nbclient import NotebookClient
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "notebooks"
 PATIENCE = 120  # seconds a cell, on a busy machine
 _PICTURE = re.compile(r"<svg .*?</svg>", re.DOTALL)
-_AS_MANY = re.compile(r"\d+ runs on each dataset with other noise, and in \d+")
+_AS_MANY = re.compile(r"\d+ replays on each dataset with other noise, and in \d+")
 
 
 def notebooks() -> list[Path]:

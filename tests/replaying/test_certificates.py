@@ -1,4 +1,4 @@
-"""Certificates of replays stand on fresh runs, and forged ones do not."""
+"""Certificates of replays stand on fresh outputs, and forged ones do not."""
 
 import copy
 import importlib.util
@@ -183,7 +183,7 @@ def test_a_law_of_some_runs_alone_is_none(replay_here, here, tmp_path):
     event["favours"] = "neighbour"
     reader = Reader(mechanism=honest, dataset=np.zeros(1), neighbour=np.ones(1), seed=1)
     verdict = _verdict(tmp_path, document, reader)
-    assert any("in every run" in one for one in verdict.failures), verdict.failures
+    assert any("in every call" in one for one in verdict.failures), verdict.failures
 
 
 def test_a_law_that_rare_noise_changes_is_none(replay_here, here, tmp_path):

@@ -65,7 +65,7 @@ def test_every_finding_has_the_outcome_of_its_tier(tmp_path, tiers, outcomes):
     assert [one.outcome for one in made.entries] == outcomes
     assert made.seconds == 2.5
     assert made.summary == f"f is {replay(*map(finding, tiers)).verdict} as (0.5, 0)-DP by two " + (
-        "runs with one noise."
+        "calls with the same noise."
     )
 
 

@@ -110,7 +110,7 @@ def test_a_run_that_is_not_where_its_noise_says_is_seen_on_either_side(
 ):
     right, wrong = told(_OutputLaw(0.0, factor, "normal", "", 0.0), above, 0.7, favours, side)
     assert right == []
-    assert wrong == ["event: a run is in it, or not, against what its noise says"]
+    assert wrong == ["event: an output is in it, or not, against what its noise says"]
 
 
 @pytest.mark.parametrize("steps", [-3.0, 3.0])
