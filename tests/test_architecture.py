@@ -291,6 +291,21 @@ def says_transcript(source: Source) -> list[str]:
     return [found[0] for found in other.finditer(source.text)]
 
 
+_SEAM = re.compile(r"""["']\n\s+f?["']""")  # of a sentence on several lines
+_RUN_OF_OUTPUTS = re.compile(
+    r"(?<=(?:in|nd) )(?:\d+|\{[^}]*\}) of (?:[\d,]+|\{[^}]*\}) runs\b(?! with)"
+    r"|(?<!\.)\bruns (?:can )?certif"
+    r"|\bruns on (?:the|its|either|each|both) (?:dataset|neighbour|first|second|side)"
+)
+
+
+def says_run_of_an_output(source: Source) -> list[str]:
+    """Name the places that count outputs as runs; an attack's table counts runs of a training."""
+    if "runs" not in source.text:
+        return []
+    return _RUN_OF_OUTPUTS.findall(" ".join(_SEAM.sub("", source.text).split()))
+
+
 RULES = (
     upward_imports,
     rooms_above,
@@ -304,6 +319,7 @@ RULES = (
     broad_excepts,
     reads_own_words,
     says_transcript,
+    says_run_of_an_output,
 )
 
 CAUGHT = (
@@ -346,9 +362,21 @@ CAUGHT = (
     (says_transcript, "dpaudit.a", "def score(transcripts: Array): ..."),
     (says_transcript, "dpaudit.a", "# Transcripts are learned on."),
     (says_transcript, "dpaudit.a", "'many transcripts of each dataset'"),
+    (says_run_of_an_output, "dpaudit.a", "f'{event} in {hits} of {n} runs on the dataset'"),
+    (
+        says_run_of_an_output,
+        "dpaudit.a",
+        "x = (\n    f'in {a} of {b.n} '\n    f'runs on the first'\n)",
+    ),
+    (says_run_of_an_output, "dpaudit.a", "f'seen in {a} of {n} and {b} of {n} runs'"),
+    (says_run_of_an_output, "dpaudit.a", "# Frozen runs on each dataset."),
+    (says_run_of_an_output, "dpaudit.a", "# The most that so many\n# runs certify."),
 )
 
 ALLOWED = (
+    (says_run_of_an_output, "dpaudit.a", "f'in {hits} of {n} outputs on the dataset'"),
+    (says_run_of_an_output, "dpaudit.a", "f'of {hits} of {n} runs with the target'"),
+    (says_run_of_an_output, "dpaudit.a", "size = event.runs\ncertified = f(runs)"),
     (says_transcript, "dpaudit.a", "class C:\n    transcripts: int\npath.transcripts\n"),
     (upward_imports, "dpaudit.attacks.a", "from dpaudit.algorithms import losses"),
     (upward_imports, "dpaudit.algorithms.a", "from . import losses\nimport dpaudit.auditing"),
@@ -439,6 +467,12 @@ def test_a_rule_leaves_the_rest_alone(rule, name, text):
 
 def test_every_rule_has_a_negative_control():
     assert {rule for rule, _, _ in CAUGHT} == set(RULES)
+
+
+def test_no_page_counts_outputs_as_runs():
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")]
+    read = [Source(path.stem, path.read_text(encoding="utf-8")) for path in pages]
+    assert [page.name for page in read if says_run_of_an_output(page)] == []
 
 
 def test_all_three_packages_are_read():

@@ -234,8 +234,8 @@ def _format_watch_command(settings: Settings, source: str) -> str:
 
 
 _TRUST = (
-    "This rests on the stream: that its lines are independent runs of one mechanism on two fixed "
-    "neighbouring datasets, labelled as they were run."
+    "This rests on the stream: that its lines are independent outputs of one mechanism on two "
+    "fixed neighbouring datasets, each labelled with its dataset."
 )
 
 

@@ -1,4 +1,4 @@
-"""The guide to pairs and events that deserve a black-box audit, from a few frozen runs.
+"""The guide to pairs and events that deserve a black-box audit, from a few calls with frozen noise.
 
 Plain, as all of this folder: it runs in the environment of the audited package. What it says is a
 guess that nobody has to believe: an audit counts the events on outputs of its own.
@@ -25,7 +25,7 @@ def guide(
     runs: int = 6,
     parameters: dict[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the evidence of frozen runs about each pair, those first that most deserve an audit.
+    """Return the evidence of frozen noise about each pair, those first that most deserve an audit.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def guide(
     pairs
         Datasets and neighbours.
     runs
-        Frozen runs on each dataset.
+        Calls with frozen noise on each dataset.
     parameters
         Public parameters.
 

@@ -1,7 +1,7 @@
 """Certificates of replays: places in the output and draws, from which a verifier goes on alone.
 
 No value of a record or an output is in one, unless records are shown: the verifier has the data, or
-the file holds them, and it reads centres, scales and thresholds off runs of its own.
+the file holds them, and it reads centres, scales and thresholds off calls of its own.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def constants(dataset: Sequence[Output], neighbour: Sequence[Output]) -> Iterato
 
 @dataclass(frozen=True)
 class OutputEventCount:
-    """The frequency of an event on fresh runs, and the epsilon that it certifies.
+    """The frequency of an event on fresh outputs, and the epsilon that it certifies.
 
     Of an event that is chosen from many, ``seen`` has no value: it says what the event is about.
     """
@@ -97,7 +97,7 @@ class OutputEventCount:
 
 
 def count_needed_runs(epsilon: float, delta: float, alpha: float = ALPHA / COUNTS) -> int:
-    """Return how many runs on each side refute a claim if all are as they were, at most so many.
+    """Return how many outputs of each side refute a claim if all are as they were, at most so many.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def count_needed_runs(epsilon: float, delta: float, alpha: float = ALPHA / COUNT
 
 
 def most_of_counts(epsilon: float, delta: float, pairs: int) -> float:
-    """Return the most that a count of a replay certifies, of so many pairs, if every run tells.
+    """Return the most that a count of a replay certifies, of so many pairs, if every output tells.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def count_event(
     seed: int,
     alpha: float = ALPHA / COUNTS,
 ) -> OutputEventCount:
-    """Return the counts of an event on fresh runs; on fewer where they take long."""
+    """Return the counts of an event on fresh outputs; on fewer where they take long."""
     own, other = data if seen.favours == "dataset" else data[::-1]
     hits = other_hits = made = 0
     end = time.monotonic() + _SECONDS

@@ -1,6 +1,6 @@
 """Whether centres depend on noise: noisy values whose centre is the same whatever else is drawn.
 
-A movement of two runs with the same frozen noise is a sensitivity only where the centre is a
+A movement of two calls with the same frozen noise is a sensitivity only where the centre is a
 function of the data alone. Where earlier noise reaches it, what moved is the change of the data
 less what the feedback has made up for, and no sum of such movements bounds anything.
 
@@ -31,20 +31,20 @@ _MOST = 10.0  # seconds before it had
 
 @dataclass
 class DependenceCheck:
-    """The calls whose centres stayed the same, and in how many runs.
+    """The calls whose centres stayed the same, and in how many calls.
 
     Parameters
     ----------
     steady
-        Keys of the calls whose centre, scale and sums were the same in all runs on each dataset.
+        Keys of the calls whose centre, scale and sums were the same in all calls on each dataset.
     same_calls
-        Whether all runs on both datasets made the same calls.
+        Whether all of these made the same calls of primitives.
     lawful
-        Whether every run with noise of another size returned what the laws say that were read.
+        Whether every call with noise of another size returned what the laws say that were read.
     every_size
-        Whether the time sufficed for runs with noise of every size.
+        Whether the time sufficed for calls with noise of every size.
     ordinary, graded
-        Runs on each dataset with ordinary noise, and with noise that was made large on purpose.
+        Calls on each dataset with ordinary noise, and with noise that was made large on purpose.
     """
 
     steady: set[str] = field(default_factory=set)

@@ -280,14 +280,14 @@ def _by_counting(
 def _worth_counting(
     sides: tuple[SideRuns, SideRuns], asked: ReplayRequest, laws: tuple[Laws, Laws]
 ) -> Iterator[OutputEvent]:
-    """Yield a few constants, those first that no noise reaches in frozen runs either."""
+    """Yield a few constants, those first that no noise reaches in replays either."""
     found = list(constants(sides[0].plain, sides[1].plain))
     found.sort(key=lambda seen: not _is_unreached_constant(seen, laws))
     yield from found[:3]
 
 
 def _is_unreached_constant(seen: OutputEvent, laws: tuple[Laws, Laws]) -> bool:
-    """Return whether the seen value is constant, and another, in all frozen runs too."""
+    """Return whether the seen value is constant, and another, in all replays too."""
     own, other = laws if seen.favours == "dataset" else laws[::-1]
     if seen.what == "structure":
         return own.structure is not None and other.structure not in (None, own.structure)
@@ -345,7 +345,7 @@ def _named(seen: OutputEvent, sides: tuple[SideRuns, SideRuns], asked: ReplayReq
 
 
 def _find_fixed_seeds(sides: tuple[SideRuns, SideRuns]) -> list[tuple[str, str]]:
-    """Return the seeds that the source gives in every run, whatever the noise."""
+    """Return the seeds that the source gives in every call, whatever the noise."""
     runs = [run for side in sides for run in side.runs]
     found = set(runs[0].seeds)
     for run in runs[1:]:
@@ -354,7 +354,7 @@ def _find_fixed_seeds(sides: tuple[SideRuns, SideRuns]) -> list[tuple[str, str]]
 
 
 def _varies(sides: tuple[SideRuns, SideRuns], seen: OutputEvent) -> bool:
-    """Return whether frozen runs with other noise give another than the one that is seen."""
+    """Return whether replays with other noise give another than the one that is seen."""
     own = sides[0 if seen.favours == "dataset" else 1]
     return not all(seen.happened(output) for output in own.outputs)
 

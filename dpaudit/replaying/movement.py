@@ -1,4 +1,4 @@
-"""The calls of two runs with the same frozen noise, side by side: movements, and spending."""
+"""Two calls with the same frozen noise, side by side: movements, and spending."""
 
 from __future__ import annotations
 

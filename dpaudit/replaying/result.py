@@ -80,7 +80,7 @@ class ReplayedCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """The evidence about a claim from two runs with the same frozen noise.
+    """The evidence about a claim from two calls with the same frozen noise.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Replay:
     unread
         Numbers of the output whose law was not read.
     runs, pairs
-        Frozen runs on each dataset, and pairs that were looked at.
+        Replays on each dataset, and pairs that were looked at.
     first_call
         Whether calls change what they use, so that the first call was replayed for itself.
     form
@@ -156,7 +156,7 @@ class Replay:
 
     @property
     def cap(self) -> float:
-        """The most that its counts of runs can certify, if all of them tell; laws have none."""
+        """The most that its counts can certify, if all of them tell; laws have none."""
         return most_of_counts(self.epsilon, self.delta, self.pairs * (2 if self.first_call else 1))
 
     @property

@@ -2,7 +2,7 @@
 
 The number is that of releasing every noisy value itself, with the movements of this pair as the
 sensitivities: what the pair cannot exceed, if nothing else looks at the data. It stands only where
-a movement of frozen runs is a sensitivity: a centre that depends on earlier noise has none, as its
+a movement of replays is a sensitivity: a centre that depends on earlier noise has none, as its
 noise also moves the centres after it (`dpaudit.replaying.dependence`). And it stands only where
 every part of the output is read: what moves with noise otherwise than by a law may show the noise
 itself, beside a value that it hides. Noise with a seed that several runs have is no noise.
@@ -191,7 +191,7 @@ def _is_unread(laws: Laws) -> bool:
 
 
 def _seeds_come_again(side: SideRuns) -> bool:
-    """Return whether two runs with other noise gave a generator one seed: it is no noise's."""
+    """Return whether two replays with other noise gave a generator one seed: it is no noise's."""
     given = [{text for text, _ in run.seeds} for run in side.runs]  # far draws are at ends
     return any(count > 1 for count in Counter(text for one in given for text in one).values())
 

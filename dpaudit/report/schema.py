@@ -137,11 +137,11 @@ class CarryingEvent(ReportPart):
 
 
 class Witness(ReportPart):
-    """An event of few parts of the output that explains, and how often it was seen on fresh runs.
+    """An event of few parts of the output that explains, and its counts on fresh outputs.
 
-    ``lower`` is what these runs certify by themselves, with ``confidence``; the verdict rests on
-    what was measured and not on them. ``ceiling`` is the most that the audit's runs could have
-    certified, where the event was never seen on one of the two.
+    ``lower`` is what these outputs certify by themselves, with ``confidence``; the verdict rests on
+    what was measured and not on them. ``ceiling`` is the most that the audit's outputs could
+    have certified, where the event was never seen on one of the two.
     """
 
     event: str

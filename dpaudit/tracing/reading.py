@@ -147,7 +147,7 @@ def _collect_learning_runs(
     count: int,
     draw: _Draw = draw_value,
 ) -> list[_Learned] | NoLawFound:
-    """Return some runs on both sides, or why one has no law."""
+    """Return some calls on both sides, or why one has no law."""
     runs = list[_Learned]()
     while len(runs) < count:
         run = _learning_run(calling, pair, rng, located, draw)

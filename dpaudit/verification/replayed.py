@@ -1,7 +1,7 @@
-"""Certificates of replays: judged on runs of the reader's code with noise of the reader's.
+"""Certificates of replays: judged on calls of the reader's code with noise of the reader's.
 
 The file names places in the output and draws, and no number of either. Centres, scales, thresholds
-and counts are read off fresh runs, with code that shares nothing with the comparison but the
+and counts are read off fresh calls, with code that shares nothing with the comparison but the
 interception of primitives; probabilities have proved error bounds. Nothing that the file names is
 imported or opened.
 """
@@ -58,7 +58,7 @@ _MOST_RATIO = 1e6
 
 @dataclass(frozen=True)
 class Judged:
-    """The evidence of fresh runs: failures, the ratio to the claim, words, and their assumptions.
+    """The evidence of fresh calls: failures, the ratio to the claim, words, and their assumptions.
 
     ``bound`` is the epsilon that is claimed of the pair.
     """
@@ -73,7 +73,7 @@ class Judged:
 def replay_reader_mechanism(
     document: Document, reader: Reader, pair: Pair[Any], same: Any
 ) -> Judged:
-    """Return the judgement of fresh runs of the reader's mechanism on a certificate.
+    """Return the judgement of fresh calls of the reader's mechanism on a certificate.
 
     Parameters
     ----------

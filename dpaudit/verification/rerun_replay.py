@@ -377,14 +377,14 @@ def _measure_declared_movement(
 def _count_fresh_hits(
     function: Function, task: Mapping[str, Any]
 ) -> tuple[tuple[int, int, int], float | None]:
-    """Return how many fresh real runs on either dataset are in an event, and of how many.
+    """Return how many fresh outputs of either dataset are in an event, and of how many.
 
     And the value that the event is about, where it is a number.
     """
     data = task["data"][::-1] if task["favours"] else task["data"]
     seed = 10**6 + 2 * (int(task["seed"]) % 2**40)
-    # The value is chosen on runs that are not counted, since an event that fits the counted
-    # runs has no error probability.
+    # The value is chosen on outputs that are not counted, since an event that fits the counted
+    # outputs has no error probability.
     value = _find_commonest_value(
         [_get_counted_value(really(function, data[0], seed - n), task) for n in range(_FIRST)]
     )

@@ -77,8 +77,8 @@ def audit_outputs(
 
     Notes
     -----
-    Formal guarantee: if the runs are independent, scored by a rule that did not depend on them, and
-    the mechanism is (epsilon, delta)-DP, the claim is refuted with a probability of at most
+    Formal guarantee: if the outputs are independent, scored by a rule that did not depend on them,
+    and the mechanism is (epsilon, delta)-DP, the claim is refuted with a probability of at most
     ``1 - confidence``.
 
     Examples
@@ -99,7 +99,7 @@ def audit_outputs(
     with redaction.run(show_records):
         if files:
             return _of_files(files, on_neighbour, asked)
-        evidence = event_evidence(*_require_matching_runs(on_dataset, on_neighbour), asked)
+        evidence = event_evidence(*_require_matching_outputs(on_dataset, on_neighbour), asked)
     statement = outputs_statement(asked, "the caller of dpaudit.audit_outputs")
     return outputs_result(
         statement, evidence, asked, _format_outputs_call("on_dataset, on_neighbour", asked)
@@ -124,25 +124,29 @@ def _format_outputs_call(outputs: str, asked: Settings) -> str:
     )
 
 
-def _require_matching_runs(on_dataset: Any, on_neighbour: Any) -> tuple[Array, Array]:
-    on_p, on_q = _parse_runs("on_dataset", on_dataset), _parse_runs("on_neighbour", on_neighbour)
+def _require_matching_outputs(on_dataset: Any, on_neighbour: Any) -> tuple[Array, Array]:
+    on_p, on_q = (
+        _parse_outputs("on_dataset", on_dataset),
+        _parse_outputs("on_neighbour", on_neighbour),
+    )
     if on_p.shape[1:] != on_q.shape[1:]:
-        shapes = VerbatimText(f"runs of shapes {on_p.shape[1:]} and {on_q.shape[1:]}")
-        raise InvalidArgument("on_neighbour", shapes, "runs of the same shape on both sides")
+        shapes = VerbatimText(f"outputs of shapes {on_p.shape[1:]} and {on_q.shape[1:]}")
+        raise InvalidArgument("on_neighbour", shapes, "outputs of the same shape on both sides")
     return on_p, on_q
 
 
-def _parse_runs(name: str, given: Any) -> Array:
+def _parse_outputs(name: str, given: Any) -> Array:
     try:
-        runs = as_doubles(given)
+        outputs = as_doubles(given)
     except Inexact as error:
-        expected = f"{error.instead}: a run must not change when it becomes doubles"
+        expected = f"{error.instead}: an output must not change when it becomes doubles"
         raise InvalidArgument(name, VerbatimText(error.seen_in(given)), expected) from None
     except (TypeError, ValueError):
-        raise InvalidArgument(name, Record(given), "an array of numbers, one run a row") from None
-    if runs.ndim == 0 or len(runs) < _LEAST or not runs[0].size:
-        shown = VerbatimText(f"shape {runs.shape}")
-        raise InvalidArgument(name, shown, f"at least {_LEAST} runs, one a row")
-    if not np.isfinite(runs).all():
+        expected = "an array of numbers, one output a row"
+        raise InvalidArgument(name, Record(given), expected) from None
+    if outputs.ndim == 0 or len(outputs) < _LEAST or not outputs[0].size:
+        shown = VerbatimText(f"shape {outputs.shape}")
+        raise InvalidArgument(name, shown, f"at least {_LEAST} outputs, one a row")
+    if not np.isfinite(outputs).all():
         raise InvalidArgument(name, VerbatimText("NaN or infinity"), "finite numbers")
-    return runs
+    return outputs

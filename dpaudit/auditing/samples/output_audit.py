@@ -28,7 +28,7 @@ from dpaudit.verdicts import judge_claimed_number
 CLAIM = "drawn outputs"
 _RELATION = "as given"
 _TRUST = (
-    "This rests on the caller: that the runs are independent, of one mechanism on two fixed "
+    "This rests on the caller: that the outputs are independent, of one mechanism on two fixed "
     "neighbouring datasets, and that no score was chosen by looking at them."
 )
 _NO_CERTIFICATE = (
@@ -293,7 +293,7 @@ def outputs_result(
         seed=settings.seed,
         view="what was given",
         relation=statement.relation,
-        pair="the two datasets that the runs are of",
+        pair="the two datasets that the outputs are of",
         data=data,
         parameters={},
         assumptions=[],

@@ -91,7 +91,7 @@ def format_output_reservations(pair: OutputPair) -> list[str]:
         if pair.is_of_guesses and _is_sorted(side[:, 0]):
             said.append(
                 f"Guesses of the {name} are sorted, so that their order says nothing of whether "
-                "runs were independent: it is taken as given."
+                "outputs were independent: it is taken as given."
             )
     return said
 

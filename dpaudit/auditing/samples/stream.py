@@ -6,7 +6,7 @@ object with the side and any output: ``{"dataset": {"a": 0.5, "b": null}}``. The
 dataset is bet on together with the i-th of the other, in the order in which they came, so the two
 sides may come in any order and in unequal numbers.
 
-What is certified assumes that the outputs are independent runs of one mechanism on two fixed
+What is certified assumes that the outputs are independent, of one mechanism on two fixed
 datasets; nothing else about the stream matters, not even when one looks.
 """
 

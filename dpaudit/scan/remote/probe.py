@@ -1,7 +1,7 @@
 """The probe of a package's function: its returned parts, in an environment without dpaudit.
 
 Runs as a script, ``python probe.py FILE FUNCTION``, and needs the standard library and numpy alone.
-A line of JSON asks for runs of the function on datasets; a line of JSON answers with the parts of
+A line of JSON asks for calls of the function on datasets; a line of JSON answers with the parts of
 every output. A part is a Python expression of ``out``, so that an event of it is one too: what is
 found this way is what the reproduction of a finding evaluates.
 """
