@@ -131,7 +131,7 @@ class MadePair:
     dataset, neighbour
         Plain values or arrays.
     relation
-        What makes them neighbours; checked where dpaudit knows how.
+        The relation of the two datasets; the scan checks it where dpaudit knows how.
     edit
         How the neighbour came from the dataset, in words.
     """

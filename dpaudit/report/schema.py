@@ -153,7 +153,9 @@ class Witness(ReportPart):
     confidence: Probability
     refutes: bool = Field(description="Whether that is above the claim.")
     ceiling: float | None = None
-    success: Probability = Field(description="How often a guess with even odds is right.")
+    success: Probability = Field(
+        description="How often an attacker who uses this event guesses right, at even odds."
+    )
     sentence: str
     fault: str | None = Field(default=None, description="The code of the kind of fault it shows.")
 

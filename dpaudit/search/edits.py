@@ -55,7 +55,7 @@ def domain_around(
     dataset
         An array, a table of pandas, a list, or features with labels.
     relation
-        What makes neighbours.
+        The relation of neighbours.
     bounds
         Of numbers: ``(low, high)``, or that by column.
     missing

@@ -51,7 +51,7 @@ class PairSpace:
     layout, sizes
         How units become a dataset, and the fewest and the most of them.
     relation
-        What makes neighbours.
+        The relation of neighbours.
     starts
         Datasets that were given or made, as units.
     special

@@ -69,7 +69,7 @@ class Sheet:
     subjects, answers
         The results, and the answers to the questions.
     voids
-        What makes the sheet void.
+        The reasons for which the sheet is void.
     """
 
     headline: str

@@ -301,7 +301,7 @@ _UNIVERSE = make_object_schema(
         ),
         "count": make_field_schema("statement", INTEGER, "In how many records neighbours differ."),
         "relation": make_field_schema(
-            "statement", TEXT, "What makes neighbours; printed with the verdict."
+            "statement", TEXT, "The relation of neighbours; printed with the verdict."
         ),
     }
 )

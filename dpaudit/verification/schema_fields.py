@@ -121,12 +121,12 @@ MADE = make_object_schema(
 PAIR = {
     **make_object_schema(
         {
-            "salt": make_field_schema("fact", BITS, "With which the two are hashed."),
+            "salt": make_field_schema("fact", BITS, "The random bits that both hashes begin with."),
             "dataset": make_field_schema("fact", BITS, "The hash of one."),
             "neighbour": make_field_schema("fact", BITS, "The hash of the other."),
             "declared": make_field_schema(
-                "choice", MAYBE_TEXT, "What makes them neighbours where no relation can be "
-                "checked: --relation, or a reservation with the number of records that differ.",
+                "choice", MAYBE_TEXT, "The relation of the pair, where none can be checked: "
+                "that of --relation, or a reservation with the number of records that differ.",
             ),
             "data": make_field_schema(
                 "fact", {"type": "array"}, "The two, where records are shown or nobody's."

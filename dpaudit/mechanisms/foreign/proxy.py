@@ -64,7 +64,7 @@ class Isolated(ForeignCode):
     crew
         Whose workers have the mechanism.
     made
-        What makes it there, and its arguments, which pickle.
+        A function that makes the mechanism in a worker, and its arguments; all of them pickle.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ class QueryMovement:
         As `dpaudit.search.sensitivity.Sensitivity` has them; the first digits alone where the pair
         may hold somebody's records, which are not to be shown.
     relation
-        What makes the two datasets neighbours; None if the query never moved.
+        The relation of the two datasets; None if the query never moved.
     dataset, neighbour
         They themselves, as Python that can be pasted; None where they are not to be shown.
     verdict

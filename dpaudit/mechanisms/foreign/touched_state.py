@@ -47,7 +47,7 @@ def watch_calls(
     Parameters
     ----------
     make, arguments
-        What makes the mechanism.
+        A function that makes the mechanism, and its arguments.
     datasets
         On which it is called.
     calls
