@@ -239,7 +239,7 @@ def _to_canonical_bytes(value: Any) -> bytes:
 
 
 def _split_structure(value: Any) -> tuple[bytes, list[Any]] | None:
-    """Return a letter and the parts of what is no list, which a list of them would equal else."""
+    """Return a letter and the parts of a table, a graph or a mapping, unlike a list of them."""
     if hasattr(value, "tocoo"):  # sparse
         return b"s", [value.shape, value.toarray()]
     if hasattr(value, "columns") and hasattr(value, "to_dict"):  # a table

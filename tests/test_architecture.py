@@ -60,6 +60,7 @@ HEIGHT = {
     room: height for height, rooms in enumerate(ROOM_LAYERS.values()) for room in rooms.split()
 }
 LONGEST = 520
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 RANDOM_OBJECTS = frozenset(
     "Generator BitGenerator SeedSequence default_rng PCG64 PCG64DXSM Philox SFC64 MT19937".split()
 )
@@ -306,6 +307,13 @@ def says_run_of_an_output(source: Source) -> list[str]:
     return _RUN_OF_OUTPUTS.findall(" ".join(_SEAM.sub("", source.text).split()))
 
 
+def summarises_by_what(source: Source) -> list[str]:
+    """Name the first lines of docstrings in which a clause with "what" stands for a noun."""
+    texts = (ast.get_docstring(node) for node in source.nodes if isinstance(node, DOCUMENTED))
+    firsts = (text.partition("\n")[0] for text in texts if text)
+    return [first for first in firsts if re.search(r"(?i)\bwhat\b", first)]
+
+
 RULES = (
     upward_imports,
     rooms_above,
@@ -320,6 +328,7 @@ RULES = (
     reads_own_words,
     says_transcript,
     says_run_of_an_output,
+    summarises_by_what,
 )
 
 CAUGHT = (
@@ -371,12 +380,21 @@ CAUGHT = (
     (says_run_of_an_output, "dpaudit.a", "f'seen in {a} of {n} and {b} of {n} runs'"),
     (says_run_of_an_output, "dpaudit.a", "# Frozen runs on each dataset."),
     (says_run_of_an_output, "dpaudit.a", "# The most that so many\n# runs certify."),
+    (summarises_by_what, "dpaudit.a", '"""What an observer sees."""'),
+    (
+        summarises_by_what,
+        "dpaudit.attacks.a",
+        'class C:\n    """Words for what leaked.\n    """',
+    ),
+    (summarises_by_what, "dpaudit.a", 'class C:\n    def f(self): "Refuse what no rule covers."'),
+    (summarises_by_what, "dpaudit.algorithms.a", 'async def f():\n    """Return what to do."""'),
 )
 
 ALLOWED = (
     (says_run_of_an_output, "dpaudit.a", "f'in {hits} of {n} outputs on the dataset'"),
     (says_run_of_an_output, "dpaudit.a", "f'of {hits} of {n} runs with the target'"),
     (says_run_of_an_output, "dpaudit.a", "size = event.runs\ncertified = f(runs)"),
+    (summarises_by_what, "dpaudit.a", '"""Whatever it is.\n\nWhat follows."""\nx = "what"'),
     (says_transcript, "dpaudit.a", "class C:\n    transcripts: int\npath.transcripts\n"),
     (upward_imports, "dpaudit.attacks.a", "from dpaudit.algorithms import losses"),
     (upward_imports, "dpaudit.algorithms.a", "from . import losses\nimport dpaudit.auditing"),

@@ -165,7 +165,7 @@ class _UnfoldedSize:
         self._size = 0
 
     def add(self, event: Event) -> None:
-        """Count what an event adds; aliases of aliases lead to one node billions of times."""
+        """Count the nodes that an event adds; aliases of aliases lead to one billions of times."""
         if isinstance(event, CollectionStartEvent):
             self._open.append((event.anchor, self._size))
             # Until it ends it holds itself, and would unfold without end.

@@ -68,7 +68,7 @@ def _are_points_unclear(cells: Sequence[str]) -> bool:
 
 
 def _find_refused_points(cells: Sequence[str], forms: Sequence[str | None]) -> set[str]:
-    """Return what to refuse where every point has three digits behind, and no comma tells."""
+    """Return the forms to refuse where every point has three digits behind, and no comma tells."""
     whole = [one for one, form in zip(cells, forms, strict=True) if form == "whole"]
     short = bool(whole) and all(one.lstrip("+-").isdecimal() for one in whole)
     return {"either point"} if short and max(map(len, whole)) <= len("-999") else set()
