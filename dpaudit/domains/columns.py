@@ -100,8 +100,9 @@ class Dates(Column):
         super().__post_init__()
         for name in ("first", "last"):
             value = getattr(self, name)
-            if not isinstance(value, datetime.date):
-                raise InvalidArgument(name, value, "a datetime.date")
+            # A datetime is an instance of date, and Python refuses to compare the two.
+            if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
+                raise InvalidArgument(name, value, "a datetime.date, without a time of day")
         if not self.first <= self.last:
             raise InvalidArgument("first", self.first, f"a day of at most last, {self.last}")
 
@@ -209,5 +210,4 @@ def value_at(column: Column, share: float) -> Any:
 
 
 def _to_date(value: datetime.date) -> datetime.date:
-    # A datetime is an instance of date, and Python refuses to compare the two.
     return value.date() if isinstance(value, datetime.datetime) else value

@@ -73,6 +73,8 @@ def test_what_may_be_missing_may_be_none_or_nan():
         (lambda: Dates(first=LAST, last=FIRST), "first"),
         (lambda: Dates(first="2020-01-01"), "first"),
         (lambda: Dates(last=3), "last"),
+        (lambda: Dates(first=datetime.datetime(2000, 1, 1)), "first"),
+        (lambda: Dates(last=datetime.datetime(2000, 12, 31, 15)), "last"),
         (lambda: Schema({}), "columns"),
         (lambda: Schema({"a": columns.Column()}), "a"),
     ],
