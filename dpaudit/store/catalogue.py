@@ -339,6 +339,8 @@ def _count_store_rows(store: Store) -> tuple[int, int]:
 
 def _merge_audit(into: Store, other: Store, row: tuple[Any, ...]) -> None:
     old, identity, name, command, machine, began, seconds, ended = row
+    before = _count_blocks(into, identity)
+    is_new = not into.run("SELECT 1 FROM audits WHERE identity = ?", (identity,))
     into.write(
         "INSERT OR IGNORE INTO audits (identity, name, command, machine, began, ended) "
         "VALUES (?, ?, ?, ?, ?, ?)",
@@ -349,7 +351,6 @@ def _merge_audit(into: Store, other: Store, row: tuple[Any, ...]) -> None:
     # of it.
     if machine != theirs:
         into.write(ANOTHER_MACHINE, [(new, f"{MACHINE}{machine}", encode_block(None))])
-    into.run("UPDATE audits SET seconds = seconds + ? WHERE id = ?", (seconds, new))
     facts = other.run("SELECT name, data FROM facts WHERE audit = ?", (old,))
     into.write(
         "INSERT OR IGNORE INTO facts (audit, name, data) VALUES (?, ?, ?)",
@@ -373,3 +374,16 @@ def _merge_audit(into: Store, other: Store, row: tuple[Any, ...]) -> None:
                 "INSERT OR IGNORE INTO blocks (stage, place, data) VALUES (?, ?, ?)",
                 [(found[0][0], place, data)],
             )
+    # What was merged before took its time once.
+    given, added = _count_blocks(other, identity), _count_blocks(into, identity) - before
+    share = added / given if given else float(is_new)
+    into.run("UPDATE audits SET seconds = seconds + ? WHERE id = ?", (share * seconds, new))
+
+
+def _count_blocks(store: Store, identity: str) -> int:
+    ((count,),) = store.run(
+        "SELECT count(*) FROM blocks b JOIN stages s ON s.id = b.stage "
+        "JOIN audits a ON a.id = s.audit WHERE a.identity = ?",
+        (identity,),
+    )
+    return int(count)

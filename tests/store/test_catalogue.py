@@ -76,6 +76,19 @@ def test_shares_took_as_long_as_all_of_them_together(tmp_path):
         assert [one.seconds for one in list_store_entries(into)] == [6.0]
 
 
+@pytest.mark.parametrize(("places", "seconds"), [([0, 1], 2.0), ([1, 2], 3.0), ([], 2.0)])
+def test_what_is_merged_again_takes_no_time_again(tmp_path, places, seconds):
+    one, other = filled(tmp_path / "one", [0, 1]), filled(tmp_path / "other", places)
+    with Store(one) as into, Store(other) as given:
+        for _ in range(2):
+            merge_stores(into, [given])
+        assert [one.seconds for one in list_store_entries(into)] == [seconds]
+    with Store(tmp_path / "new") as into, Store(other) as given:
+        for _ in range(2):
+            merge_stores(into, [given])
+        assert [one.seconds for one in list_store_entries(into)] == [2.0]
+
+
 def test_different_audits_stay_apart(tmp_path):
     one, two = filled(tmp_path / "one", [0, 1]), filled(tmp_path / "two", [0], identity="two")
     with Store(one) as into, Store(two) as other:
