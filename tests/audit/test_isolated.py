@@ -116,6 +116,8 @@ def test_what_cannot_be_sent_runs_here_and_the_report_says_so():
     assert "name the mechanism as module:object" in refuting.reason
     with pytest.raises(InvalidArgument, match=r"^mechanism: got .* one that can be sent"):
         audited(locked, isolation=Isolation(limits=Limits(timeout=5.0)))
+    with pytest.raises(InvalidArgument, match=r"^fresh: got 'process', .*cannot be sent"):
+        audited(locked, fresh="process")
 
 
 @pytest.mark.slow

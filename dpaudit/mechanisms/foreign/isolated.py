@@ -106,6 +106,7 @@ def _place_mechanism(given: Any, isolation: Isolation, reading: ObservationSetti
         again = lambda: isolate_mechanism(as_remembered(given), Isolation(), reading).mechanism  # noqa: E731
         return Placed(mechanism, again, _format_reason(_ASKED))
     if not hasattr(sys.modules["os"], "fork"):
+        _require_other_processes(reading, "this system has no fork")
         register_instance(mechanism, anew=True)
         return Placed(mechanism, remarks=_format_reason("this system has no fork"))
     crew = Crew(isolation.limits)
@@ -119,6 +120,7 @@ def _place_mechanism(given: Any, isolation: Isolation, reading: ObservationSetti
             raise InvalidArgument(
                 "mechanism", VerbatimText(name_of(mechanism)), expected
             ) from error
+        _require_other_processes(reading, f"the mechanism cannot be sent to another: {error}")
         remarks = _format_reason(f"it cannot be sent to another process ({error})")
         return Placed(mechanism, remarks=remarks)
 
@@ -163,6 +165,13 @@ def isolate_reference(
 def _require_processes(isolation: Isolation, reading: ObservationSettings) -> None:
     if isolation.in_process and reading.fresh == PROCESS:
         raise InvalidArgument("fresh", PROCESS, "something that one process can make (in_process)")
+
+
+def _require_other_processes(reading: ObservationSettings, reason: str) -> None:
+    """Refuse a fresh process for every output where all outputs come from this one."""
+    if reading.fresh == PROCESS:
+        expected = f"something that one process can make ({reason})"
+        raise InvalidArgument("fresh", PROCESS, expected)
 
 
 def make_isolated(what: str, reference: str, isolation: Isolation) -> Any:
