@@ -53,7 +53,9 @@ LEFT_OUT = (
 _TOLD = 20  # faults after which the time that is left is told
 FIRST = 3  # test files that run before the others are as much as imported
 QUICK, NEAR, ALL = 300, 1200, 1800  # CPU seconds: one test, those that reach the module, all
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.*?)?)(?: - .*)?$", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?\.py::.*?)(?: - .*)?$", re.MULTILINE)
+# A file that is not collected, as where two have one name, shows no fault.
+_UNCOLLECTED = re.compile(r"^ERROR (\S+?\.py)(?: - .*)?$", re.MULTILINE)
 # Statuses of pytest: none failed; tests or imports failed; a test that was named is not there.
 _PASSED, _STOPPED, _GONE = (0, 5), (1, 2), 4
 # Of a module its doctests: classes such as Tested are none that pytest should collect.
@@ -121,13 +123,23 @@ class Copy:
             one.unlink()
 
     def failing(self, selection: Sequence[str], seconds: float, most: int = 1) -> list[str]:
-        """Return the tests of a selection that fail, so many at most; raise if time runs out."""
+        """Return the tests of a selection that fail, so many at most; raise if time runs out.
+
+        A file that cannot be collected is left out: it counts as a failure, and would end the run.
+        """
         arguments = [f"--maxfail={most}", "-q", "--tb=no", "-p", "no:cacheprovider"]
         arguments += ["--continue-on-collection-errors"]
         arguments += ["-p", "tests.mutants.limit", "-W", _IMPORTED]
         arguments += [f"--ignore=dpaudit/{name}" for name in PACKAGES[1:]]
         arguments += [f"--ignore={name}" for name in LEFT_OUT]
         status, text = self._tested([*arguments, *selection], seconds)
+        if uncollected := set(_UNCOLLECTED.findall(text)):
+            left = [one for one in selection if one.partition("::")[0] not in uncollected]
+            if len(left) < len(selection) and not any(_is_named(one) for one in left):
+                return []
+            options = [f"--ignore={one}" for one in sorted(uncollected)]
+            if not set(options) <= set(selection):
+                return self.failing([*left, *options], seconds, most)
         if status in _PASSED or (status == _GONE and "ERROR: not found: " in text):
             return []  # a killer that was renamed, or whose name holds what the fault changes
         failed: list[str] = _FAILED.findall(text)
@@ -224,7 +236,7 @@ class Runner:
         """Return a selection without what fails on the tree as it is; None if nothing is left."""
         failing = sorted(name for name, fails in self.failing_anyway.items() if fails)
         left = [one for one in selection if one not in failing]
-        if len(left) < len(selection) and not any(".py" in one for one in left):
+        if len(left) < len(selection) and not any(_is_named(one) for one in left):
             return None
         options = [f"--ignore={one}" for one in failing if one.endswith(".py")]
         return [*left, *options, *(f"--deselect={one}" for one in failing)]
@@ -260,6 +272,11 @@ class Runner:
         if self.near == NEAR:
             yield [], ALL
             yield [*_SLOW, *tests[:FIRST]], NEAR
+
+
+def _is_named(argument: str) -> bool:
+    """Return whether an argument of pytest names tests, and is no option."""
+    return ".py" in argument and not argument.startswith("--")
 
 
 def main() -> int:

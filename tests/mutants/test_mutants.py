@@ -119,6 +119,33 @@ def test_a_killer_that_is_not_there_kills_nothing(monkeypatch, tmp_path, status,
     assert Copy(tmp_path).failing(["tests/a.py::test_b[1.0]"], 1.0) == found
 
 
+@pytest.mark.parametrize(
+    ("selection", "found"),
+    [
+        ([], ["tests/b.py::test_b"]),
+        (["tests/a.py", "tests/b.py"], ["tests/b.py::test_b"]),
+        (["-m", "", "tests/a.py"], []),
+        (["-m", "", "tests/a.py::test_a"], []),
+    ],
+)
+def test_an_error_at_collection_is_no_kill_and_hides_none(monkeypatch, tmp_path, selection, found):
+    """As where two files of tests have one name: pytest would stop there, for any fault."""
+
+    def tested(copy, arguments, seconds):
+        if "--ignore=tests/a.py" not in arguments:
+            return 1, "ERROR tests/a.py - ImportError: import file mismatch"
+        assert not [one for one in arguments if one.startswith("tests/a.py")]
+        return 1, "FAILED tests/b.py::test_b - assert 1 == 2"
+
+    monkeypatch.setattr(Copy, "_tested", tested)
+    assert Copy(tmp_path).failing(selection, 1.0) == found
+
+
+def test_an_error_of_a_fixture_is_a_kill(monkeypatch, tmp_path):
+    monkeypatch.setattr(Copy, "_tested", lambda *_: (1, "ERROR tests/b.py::test_b - ValueError"))
+    assert Copy(tmp_path).failing([], 1.0) == ["tests/b.py::test_b"]
+
+
 def test_another_end_of_pytest_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(Copy, "_tested", lambda *_: (4, "ERROR: unrecognized arguments"))
     with pytest.raises(RuntimeError, match="status 4"):
