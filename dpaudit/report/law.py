@@ -10,9 +10,9 @@ from dpaudit.report.counts import ReportPart
 
 
 class NoisyLine(ReportPart):
-    """The noisy values that a line of the source forms in a run.
+    """The noisy values that a line of the source forms in a call.
 
-    Numbers are of the pair that was audited, and of a few runs.
+    Numbers are of the pair that was audited, and of a few calls.
     """
 
     place: str
@@ -20,16 +20,16 @@ class NoisyLine(ReportPart):
         description="The law of the noise: normal, laplace, discrete laplace, choice, or public, "
         "of a draw that no dataset changes."
     )
-    values: int = Field(description="How many such values a run forms there.")
+    values: int = Field(description="How many such values a call forms there.")
     scale: float | None = Field(
-        description="The least of the noise; null where it differs from run to run or between the "
-        "datasets, unless records are shown: it may tell one."
+        description="The least of the noise; null where it differs from call to call or between "
+        "the datasets, unless records are shown: it may tell one."
     )
     moved: float | None = Field(
         description="How far a centre moves: Euclidean for normal noise, the sum of sizes for "
         "laplace noise. It may tell a record, and is null unless records are shown."
     )
-    share: float = Field(description="Of the expected privacy loss of a run.")
+    share: float = Field(description="Of the expected privacy loss of an output.")
 
 
 class ReadLaw(ReportPart):

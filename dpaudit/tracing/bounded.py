@@ -396,7 +396,7 @@ def as_spread(reading: BoundedReading, value: Any) -> Spread:
         # A value that was kept from another run may have seen another history: nothing that is
         # known of it holds in this one.
         if value._reading is not reading:
-            raise reading.refuse("the code uses a value of another run")
+            raise reading.refuse("the code uses a value of another call")
         return value.spread
     if isinstance(value, bool | int | float | complex | np.generic | np.ndarray):
         return make_constant_spread(value)

@@ -164,7 +164,7 @@ class LawState(recorder.State):
         met = self._expected[at] if at < len(self._expected) else bool(np.any(location))
         self.located.append(met)
         if not met and np.any(location):  # noise without it would meet another centre
-            raise self.refuse("the location of noise is not 0, as it was in other runs")
+            raise self.refuse("the location of noise is not 0, as it was in other calls")
         return noise.meet(location, of_numpy=False) if met else noise
 
     def form_other(self, call: Call, draw: Any, given: dict[str, Any]) -> Any:

@@ -104,7 +104,7 @@ class Lanes(NDArrayOperatorsMixin):
 
     def refusal(self) -> Exception:
         """Note for good that runs cannot go together, and return the error to raise."""
-        return self._state.refuse("the code uses a value of many runs as one number")
+        return self._state.refuse("the code uses a value of many calls as one number")
 
     def _alike(self, values: Any) -> Lanes:
         return Lanes(self._state, values)

@@ -305,7 +305,7 @@ class TracedLaw(Wraps):
     def _require_alone(self, values: Array, pair: Pair[Any], loss: float) -> None:
         """Refuse a loss that runs alone do not have: side by side, they may share a state."""
         if not _are_same_losses(self._loss(values, pair), loss):
-            raise self._broken("runs side by side differ from single runs")
+            raise self._broken("calls made together differ from single calls")
 
     def log_mgf_bounds(self, pair: Pair[Any], tilt: float) -> tuple[float, float]:
         """Return 0 and infinity: no run says how far a centre moves after another history."""

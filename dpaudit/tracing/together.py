@@ -55,7 +55,7 @@ class LanesState(LawState):
     def decide(self, kind: str, sources: Sequence[Source], parameters: Any) -> Any:
         """Return a noisy value of every lane."""
         if not isinstance(parameters, Located):
-            raise self.refuse("this noise can be read only from single runs")
+            raise self.refuse("this noise can be read only from single calls")
         centre, scale = parameters
         # A centre that no lane changed is one for all: each lane still has noise of its own.
         whole = np.broadcast_to(centre, (self._runs, *scale.shape))

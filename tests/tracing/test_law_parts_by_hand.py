@@ -179,7 +179,7 @@ def test_a_centre_that_is_no_number_and_a_scale_of_zero_are_refused(centre, scal
 def test_a_location_is_a_centre_where_one_was_expected_or_is_given(located, location):
     state, met = a_state(located=located)
     if located == (False,) and location:
-        with pytest.raises(draws.NoLaw, match="as it was in other runs"):
+        with pytest.raises(draws.NoLaw, match="as it was in other calls"):
             state.form(a_call(), location, 1.0)
         return
     found = state.form(a_call(), location, 1.0)
