@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(config, items):
     """Leave some cases of a function in the fast suite, where all take too long; others are slow.
 
     So many as ``costs.toml`` allows, and no more than ``sampled(count)`` says. What is marked
-    ``always`` is fast whatever it takes.
+    ``always`` is fast whatever it takes, and so is what soon catches a seeded fault.
     """
     measured = config.pluginmanager.hasplugin("tests.costs")
     known = {} if measured else costs.read_costs()
@@ -72,7 +72,7 @@ def pytest_collection_modifyitems(config, items):
         cases = {name: _most(found) for name, found in families.items()}
         fast = costs.choose_fast(cases, known)
         for name, found in families.items():
-            _mark_slow(name, found, cases[name] if measured else fast[name])
+            _mark_slow(name, found, cases[name] if measured else fast[name], known)
 
 
 def _most(cases):
@@ -80,10 +80,11 @@ def _most(cases):
     return min(len(cases), marker.args[0]) if marker else len(cases)
 
 
-def _mark_slow(name, cases, fast):
+def _mark_slow(name, cases, fast, known):
     chosen = random.Random(name).sample(range(len(cases)), min(fast, len(cases)))
     for place in set(range(len(cases))) - set(chosen):
-        cases[place].add_marker(pytest.mark.slow)
+        if not costs.is_quick_catch(cases[place].nodeid, len(cases), known):
+            cases[place].add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -3,26 +3,30 @@
 ``costs.toml`` holds the CPU seconds of whole families, a family being the cases of one function.
 Of a family that takes more than `FAMILY` seconds so many cases are fast as take about that much,
 drawn by its name. Of the tests of a file that take more than `DEAR` seconds each, the shortest are
-fast as long as the file takes no more than `FILE`; one is in any case. The rest is slow. As a
-plugin, this module measures what processors did, so that a machine may do other things beside it:
+fast as long as the file takes no more than `FILE`; one is in any case. The rest is slow, but for
+tests that catch a seeded fault (``tests/mutants``) in at most `CATCH` seconds. As a plugin, this
+module measures what processors did, so that a machine may do other things beside it:
 
     make test PYTEST_ARGS="-p tests.costs"
 """
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 COSTS = Path(__file__).with_name("costs.toml")
 FAMILY = 0.15  # seconds that the cases of one function take in the fast suite
-FILE = 1.0  # seconds of a file, within which its longer tests are fast
+FILE = 0.6  # seconds of a file, within which its longer tests are fast
+CATCH = 0.5  # seconds within which a test that catches a seeded fault is fast in any case
 DEAR = 0.15  # seconds from which a test is one of the longer ones
 _LEAST = 0.15  # of what is written down
 
@@ -61,6 +65,35 @@ def choose_fast(cases: Mapping[str, int], costs: Mapping[str, float]) -> dict[st
 def _affordable(seconds: float, each: float, count: int) -> int:
     """Return how many cases take so long together, at least one."""
     return count if each * count <= seconds else max(1, int(seconds / each))
+
+
+def is_quick_catch(nodeid: str, cases: int, costs: Mapping[str, float]) -> bool:
+    """Return whether a test catches a seeded fault, and takes no longer than that may.
+
+    Parameters
+    ----------
+    nodeid
+        The test with its case.
+    cases
+        How many cases its family has.
+    costs
+        The seconds of a whole family, where they are known.
+
+    Examples
+    --------
+    >>> one = "tests/core/test_gaussian_profile.py::test_mu_at_is_the_calibration"
+    >>> is_quick_catch(one, 1, {one: 0.4}), is_quick_catch(one, 1, {one: 9.0})
+    (True, False)
+    """
+    known = nodeid in read_catching_tests()
+    return known and costs.get(family_of(nodeid), 0.0) / cases <= CATCH
+
+
+@cache
+def read_catching_tests() -> frozenset[str]:
+    """Return the tests that catch seeded faults, each the first that caught one."""
+    path = COSTS.with_name("mutants") / "killers.json"
+    return frozenset(json.loads(path.read_text(encoding="utf-8")).values())
 
 
 def read_costs() -> dict[str, float]:

@@ -20,7 +20,7 @@ def test_a_family_runs_as_many_cases_as_it_may_take(cost, cases, fast):
 
 def test_a_file_keeps_what_is_quick_and_the_shortest_of_the_rest():
     cases = {"quick": 50, "longest": 1, "long": 1, "longer": 1, "many": 10}
-    seconds = {"quick": 0.15, "longest": 9.0, "long": 0.4, "longer": 0.3, "many": 30.0}
+    seconds = {"quick": 0.15, "longest": 9.0, "long": 0.2, "longer": 0.24, "many": 30.0}
     fast = costs.choose_fast(cases, seconds)
     assert fast == {"quick": 50, "longest": 0, "long": 1, "longer": 1, "many": 0}
     kept = sum(seconds[name] / cases[name] * count for name, count in fast.items())
@@ -29,6 +29,14 @@ def test_a_file_keeps_what_is_quick_and_the_shortest_of_the_rest():
 
 def test_one_test_of_a_file_is_fast_however_long_it_takes():
     assert costs.choose_fast({"a": 1, "b": 1}, {"a": 60.0, "b": 50.0}) == {"a": 0, "b": 1}
+
+
+def test_what_catches_a_seeded_fault_is_fast_unless_it_takes_long():
+    (quick, *_) = sorted(costs.read_catching_tests())
+    family = costs.family_of(quick)
+    assert costs.is_quick_catch(quick, 10, {family: 10 * costs.CATCH})
+    assert not costs.is_quick_catch(quick, 10, {family: 10 * costs.CATCH + 0.1})
+    assert not costs.is_quick_catch("tests/test_costs.py::test_of_no_fault", 1, {})
 
 
 def test_what_was_measured_is_read_again(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -26,9 +27,9 @@ ROUNDING = 1e-9
 every_guarantee = pytest.mark.parametrize("guarantee", GUARANTEES, ids=str)
 
 
-@pytest.fixture(scope="module")
-def curves():
-    return {g: np.array([g.trade_off(rate) for rate in RATES]) for g in GUARANTEES}
+@cache
+def trade_offs(guarantee):
+    return np.array([guarantee.trade_off(rate) for rate in RATES])
 
 
 # The contract
@@ -63,8 +64,8 @@ def test_epsilon_is_the_least_with_that_delta(guarantee):
 
 @pytest.mark.slow
 @every_guarantee
-def test_the_trade_off_is_a_trade_off_curve(guarantee, curves):
-    curve = curves[guarantee]
+def test_the_trade_off_is_a_trade_off_curve(guarantee):
+    curve = trade_offs(guarantee)
     assert (curve >= 0).all()
     assert (curve <= 1 - RATES + ROUNDING).all()
     assert (np.diff(curve) <= ROUNDING).all()
@@ -73,8 +74,8 @@ def test_the_trade_off_is_a_trade_off_curve(guarantee, curves):
 
 
 @every_guarantee
-def test_the_trade_off_is_symmetric(guarantee, curves):
-    for rate, missed in zip(RATES, curves[guarantee], strict=True):
+def test_the_trade_off_is_symmetric(guarantee):
+    for rate, missed in zip(RATES, trade_offs(guarantee), strict=True):
         if 1e-9 < missed < 1 - 1e-9:
             assert guarantee.trade_off(float(missed)) == pytest.approx(rate, abs=1e-6)
 
