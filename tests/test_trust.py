@@ -28,6 +28,7 @@ from dpaudit.services.answers import ServiceAnswer, output_of
 from tests.services.servers import reply, serving
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.always  # but what is slow: whichever test comes first takes what all take
 DRIVER = """
 import json, os, sys
 events, heard = [], False
@@ -55,8 +56,8 @@ READERS["@selftest"] = lambda path: read_json(path, "selftest")
 
 def forged(path):
     from dpaudit.store.keeping import Storing, keep_audit, use_storing
-    words = ("audit", "decoy:fit", "--in-process")
-    with use_storing(Storing(path, words)), keep_audit("decoy:fit", "any"):
+    command = {"command": "audit", "targets": ["decoy:fit"], "in_process": True}
+    with use_storing(Storing(path, command)), keep_audit("decoy:fit", "any"):
         pass
 
 READERS["@store"] = lambda path: forged(__import__("pathlib").Path(path))
@@ -299,6 +300,10 @@ COMMANDS = {
     "scan": ["scan", "theirs", "--trials", "100", "--workers", "1", "--out", "scanned"],
     "attack": ["attack", "message-support", "--set", "records=60", "--set", "messages=200"],
 }
+# Commands that run mechanisms or draw figures take a minute together, in a process of their own.
+AT_WORK = {"claim", "store ls", "store show", "merge", "resume", "own", "verify own", "function"}
+AT_WORK |= {"replay", "sensitivity", "prove", "views", "program", "in process", "reproduce"}
+AT_WORK |= {"scan --list", "scan", "attack"}
 FOLDERS = {"HOME": "home", "TMPDIR": "tmp"}
 CACHE = {"MPLCONFIGDIR": str(Path.home() / ".cache" / "matplotlib"), "COLUMNS": "100"}
 
@@ -385,9 +390,24 @@ def run_all(place, commands):
     }
 
 
+class Runs(dict):
+    """What commands did, of which those of one process run when one of them is asked for."""
+
+    def __init__(self, factory):
+        super().__init__()
+        self.factory = factory
+
+    def __missing__(self, name):
+        together = {
+            one: words for one, words in COMMANDS.items() if (one in AT_WORK) == (name in AT_WORK)
+        }
+        self |= run_all(self.factory.mktemp("trust"), together)
+        return self[name]
+
+
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    return run_all(tmp_path_factory.mktemp("trust"), COMMANDS)
+    return Runs(tmp_path_factory)
 
 
 # Every row is tested
@@ -427,6 +447,7 @@ def nothing_started(done):
     return done.of(*("subprocess", "os.", "socket.", "urllib.", "http.", "pickle.")) - fonts
 
 
+@pytest.mark.slow
 @row("a specification of audits (`audit.toml`)", "a module that a specification names")
 @row("specifications (`audit.toml`) and the modules they name")
 def test_a_specification_is_code(ran):
@@ -472,10 +493,11 @@ def away(asked, other):
     return (302, {"Location": other.url}, b"") if asked.path == "/away" else reply(2)
 
 
+@pytest.mark.slow
 @row("other files in the folder of a specification")
 def test_a_file_beside_a_specification_takes_no_place(ran):
-    assert {name for done in ran.values() for name in done.foreign_code} == {"own_sum.py"}
-    assert not (ran["own"].place / "work" / "touched").exists()
+    assert {file for name in COMMANDS for file in ran[name].foreign_code} == {"own_sum.py"}
+    assert not any((ran[name].place / "work" / "touched").exists() for name in ("own", "verify"))
 
 
 @row("an installed package with entry points of dpaudit")
@@ -511,8 +533,6 @@ def test_a_report_is_data(ran):
 
 @row("a table of records (CSV, LIBSVM, UCI Adult, `.npy`)")
 def test_a_table_is_data(ran):
-    assert ran["claim"].status == 0
-    assert nothing_started(ran["claim"]) == set()
     assert ran["pickled"].status == 2
     assert "one.npy" in ran["pickled"].opened
     assert ran["pickled"].of("pickle.") == set()
@@ -639,6 +659,7 @@ def test_verify_counts_the_scores_of_the_reader(ran):
     assert nothing_started(ran["verify scores"]) == set()
 
 
+@pytest.mark.slow
 @row("`verify --mechanism MODULE:OBJECT`")
 def test_verify_runs_the_mechanism_of_the_reader(ran):
     assert ran["verify own"].status == 1
@@ -649,6 +670,7 @@ def test_verify_runs_the_mechanism_of_the_reader(ran):
     assert not (ran["verify own"].place / "work" / "touched").exists()
 
 
+@pytest.mark.slow
 @row("`prove MODULE:FUNCTION`")
 def test_a_proof_is_looked_for_elsewhere(ran):
     assert ran["prove"].status == 0
@@ -659,6 +681,7 @@ def test_a_proof_is_looked_for_elsewhere(ran):
     assert not (ran["prove"].place / "work" / "touched").exists()
 
 
+@pytest.mark.slow
 @row("`views MODULE:FUNCTION`")
 def test_a_recursion_is_read_elsewhere(ran):
     assert ran["views"].status == 0
@@ -688,6 +711,7 @@ def test_a_statement_is_read_and_builds_nothing(ran):
     assert nothing_started(ran["deployment"]) == set()
 
 
+@pytest.mark.slow
 @row("`replay MODULE:FUNCTION`")
 def test_a_replay_runs_the_function_elsewhere(ran):
     assert ran["replay"].status in (0, 1)
@@ -699,6 +723,7 @@ def test_a_replay_runs_the_function_elsewhere(ran):
     assert not (ran["replay"].place / "work" / "touched").exists()
 
 
+@pytest.mark.slow
 @row("`sensitivity MODULE:FUNCTION`")
 def test_a_query_is_run_elsewhere(ran):
     assert ran["sensitivity"].status == 0
@@ -710,8 +735,11 @@ def test_a_query_is_run_elsewhere(ran):
     assert not (ran["sensitivity"].place / "work" / "touched").exists()
 
 
+@pytest.mark.slow
 @row("`audit CLAIM`")
 def test_the_audit_of_a_claim(ran):
+    assert ran["claim"].status == 0
+    assert nothing_started(ran["claim"]) == set()
     files = {"report.json", "report.md", "report.html", "store.sqlite"}
     assert {one for one in ran["claim"].opened if not one.startswith("out")} == {"own.csv"}
     assert {one.split("/")[0] for one in ran["claim"].wrote} == {"out"}
@@ -719,15 +747,20 @@ def test_the_audit_of_a_claim(ran):
 
 
 @row("a store of audits (`store.sqlite`)", "`resume`")
-def test_what_a_store_says_is_repeated_only_where_it_names_no_code(ran):
-    assert [ran[name].status for name in ("resume", "resume forged")] == [0, 2]
-    assert {one.split("/")[0] for one in ran["resume"].opened} == {"out", "own.csv"}
-    for name in ("resume", "resume forged"):
-        assert nothing_started(ran[name]) == set()
-        assert ran[name].foreign_code == set()
-        assert not any("decoy" in what for what in ran[name].of("import"))
+@pytest.mark.parametrize(
+    ("name", "status"), [pytest.param("resume", 0, marks=pytest.mark.slow), ("resume forged", 2)]
+)
+def test_what_a_store_says_is_repeated_only_where_it_names_no_code(ran, name, status):
+    assert ran[name].status == status
+    assert ran["forged"].status == 0
+    files = {"out", "own.csv"} if name == "resume" else {"forged.sqlite"}
+    assert {one.split("/")[0] for one in ran[name].opened} == files
+    assert nothing_started(ran[name]) == set()
+    assert ran[name].foreign_code == set()
+    assert not any("decoy" in what for what in ran[name].of("import"))
 
 
+@pytest.mark.slow
 @row("`store`, `merge`")
 def test_stores_are_read_as_data(ran):
     for name, wrote in {
@@ -742,6 +775,7 @@ def test_stores_are_read_as_data(ran):
         assert "dpaudit.extension.registry" not in ran[name].new
 
 
+@pytest.mark.slow
 @row("`audit FILE.toml`", "`audit FILE.toml --in-process`")
 @pytest.mark.parametrize("name", ["own", "in process"])
 def test_the_audit_of_a_specification(ran, name):
@@ -753,6 +787,7 @@ def test_the_audit_of_a_specification(ran, name):
         assert ran[name].of("os.exec", "os.system", "os.fork") == set()
 
 
+@pytest.mark.slow
 @row("`audit MODULE:OBJECT`")
 def test_the_audit_of_a_function(ran):
     assert ran["function"].status == 1
@@ -762,6 +797,7 @@ def test_the_audit_of_a_function(ran):
     assert ran["function"].wrote == set()
 
 
+@pytest.mark.slow
 @row("`audit --command COMMAND`, or such a key in a file")
 def test_the_audit_of_a_program(ran):
     assert ran["program"].status in (1, 2)
@@ -779,6 +815,7 @@ def test_the_audit_of_a_stream(ran):
     assert ran["watch"].wrote == set()
 
 
+@pytest.mark.slow
 @row("`attack`")
 def test_an_attack(ran):
     assert ran["attack"].status == 0
@@ -786,6 +823,7 @@ def test_an_attack(ran):
     assert nothing_started(ran["attack"]) == set()
 
 
+@pytest.mark.slow
 @row("`reproduce`")
 def test_a_figure(ran):
     assert ran["reproduce"].status == 0
@@ -795,6 +833,7 @@ def test_a_figure(ran):
     assert nothing_started(ran["reproduce"]) == set()
 
 
+@pytest.mark.slow
 @row("`scan --list`", "`scan`", "a package that is scanned, and what its environment is built from")
 def test_a_scan(ran):
     """The package is installed here: no environment is built."""
