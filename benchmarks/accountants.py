@@ -30,7 +30,7 @@ from _our_accountants import show_times, times
 from rich.console import Console
 from rich.table import Table
 
-from dpaudit.accounting.proved import bound_proved_epsilon
+from dpaudit.accounting.strongest_guarantee import bound_proved_epsilon
 from dpaudit.errors import DpauditError
 
 ResultT = TypeVar("ResultT")

@@ -24,7 +24,7 @@ from dpaudit.execution import Executor, plan_units, stream, unit_size
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.threads import ONE_THREAD
 from dpaudit.execution.units import Unit
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 
 PAIR = np.array([0.0]), np.array([1.0])
 # Draws of about as many seconds, by numpy alone.

@@ -28,7 +28,7 @@ import numpy as np
 from dpaudit.execution import plan_units, stream, unit_size
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.units import Unit
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
 from dpaudit.mechanisms.outputs.unit_draws import output_unit
 from dpaudit.programs import Program
 from dpaudit.programs.drafting import write_helper

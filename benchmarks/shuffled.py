@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from dpaudit.accounting.events import PoissonSubsampledGaussian, ShuffledGaussian
 from dpaudit.accounting.grid.numerical import bound_attained_epsilon
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.accounting.proved import bound_proved_epsilon
+from dpaudit.accounting.strongest_guarantee import bound_proved_epsilon
 
 NOISES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 BATCHES = (100, 300, 1000, 3000, 10_000)

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         ShuffledGaussian,
         ZeroConcentratedRelease,
     )
-    from dpaudit.accounting.proved import proved_guarantee
     from dpaudit.accounting.sharing import one_budget, one_sample
+    from dpaudit.accounting.strongest_guarantee import proved_guarantee
     from dpaudit.accounts.account import account
     from dpaudit.affine.api import views
     from dpaudit.affine.features import view_pairs
@@ -147,7 +147,7 @@ _HOME = {
     "metric": "neighbours",
     "one_budget": "accounting.sharing",
     "one_sample": "accounting.sharing",
-    "proved_guarantee": "accounting.proved",
+    "proved_guarantee": "accounting.strongest_guarantee",
     "relation": "neighbours",
     "replay": "replaying.api",
     "sensitivity": "search.sensitivity",

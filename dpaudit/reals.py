@@ -2,8 +2,9 @@
 
 A `Real` is a ball that holds the true number: a midpoint of some digits and a radius. Every
 operation returns a ball that holds every possible result (Arb, Johansson 2017, through
-python-flint). Doubles enter exactly. Where balls overlap, a comparison raises `Undecided`, and
-whoever asked computes again with more digits: whatever has been decided is proved.
+python-flint). Doubles enter exactly. Where balls overlap, a comparison raises
+`UndecidedComparison`, and whoever asked computes again with more digits: whatever has been decided
+is proved.
 
 So whoever computes with them never branches on rounding. What is continuous across a branch is
 written without one: `largest` and `smallest` where a comparison would choose.
@@ -29,7 +30,7 @@ _SQUARINGS = 50  # of roots: their moduli are told apart to 1e-14
 _MOST_STEPS = 20_000  # of the search for a root; halving alone needs a few thousand
 
 
-class Undecided(ArithmeticError):
+class UndecidedComparison(ArithmeticError):
     """These digits do not tell: more are needed."""
 
 
@@ -70,7 +71,7 @@ class Real:
     (True, True)
     >>> third * 3 == 1
     Traceback (most recent call last):
-    dpaudit.reals.Undecided
+    dpaudit.reals.UndecidedComparison
     >>> big, small = Real(1e300), Real(1e-300)
     >>> with precision(1300):
     ...     (big + small) ** 2 - big**2 > 0
@@ -172,7 +173,7 @@ def _ball(value: Number) -> arb:
 
 def _finite(ball: arb) -> Real:
     if not ball.is_finite():
-        raise Undecided
+        raise UndecidedComparison
     return Real(ball)
 
 
@@ -194,7 +195,7 @@ def _decide_truth(true: bool, false: bool) -> bool:
     if time.process_time() > _Limits.end:
         raise ComputationTimeout
     if not true and not false:
-        raise Undecided
+        raise UndecidedComparison
     return bool(true)
 
 
@@ -411,7 +412,7 @@ class Matrix:
         try:
             return Matrix(self.inner.solve(right.inner))
         except ZeroDivisionError as error:
-            raise Undecided from error
+            raise UndecidedComparison from error
 
     def det(self) -> Real:
         """Return the determinant."""
@@ -444,7 +445,7 @@ class Matrix:
         try:
             return list(acb_mat(self.inner).eig(multiple=True))
         except ValueError as error:  # not enclosed with these digits
-            raise Undecided from error
+            raise UndecidedComparison from error
 
 
 def _roots_squared(polynomial: arb_poly) -> arb_poly:

@@ -421,7 +421,7 @@ EXEMPT = {
         "dpaudit.mechanisms.foreign.instances",
         "dpaudit.mechanisms.outputs.leaves",
         "dpaudit.mechanisms.outputs.observations",
-        "dpaudit.mechanisms.foreign.observed",
+        "dpaudit.mechanisms.foreign.code_mechanism",
         "dpaudit.standins",
         "dpaudit.mechanisms.foreign.touched_state",
         "dpaudit.neighbours.cells",

@@ -235,8 +235,8 @@ def node_events(
     """Return the releases of the differing record's node, for every node that it may be.
 
     Formal guarantee: the run's, under replace-record, is the worst of these events' (module
-    docstring; `dpaudit.accounting.proved.proved_worst`). Penalties and rates must not depend on
-    the records, and the minimisers have to be exact.
+    docstring; `dpaudit.accounting.strongest_guarantee.bound_worst_proved_epsilon`). Penalties and
+    rates must not depend on the records, and the minimisers have to be exact.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def node_events(
     >>> from dpaudit.algorithms.problems.graphs import star
     >>> from dpaudit.algorithms.problems.schedules import Constant
     >>> algorithm = ConsensusADMM(graph=star(3), iterations=5, noise_rate=Constant(3.0))
-    >>> from dpaudit.accounting.proved import bound_worst_proved_epsilon
+    >>> from dpaudit.accounting.strongest_guarantee import bound_worst_proved_epsilon
     >>> for variant in (algorithm.penalty_perturbation(), algorithm.recycled()):
     ...     events = node_events(variant, node_sizes=(90, 30, 60), dimension=10)
     ...     print(round(bound_worst_proved_epsilon(events, 0.0), 4))

@@ -66,8 +66,8 @@ from dpaudit.algorithms.problems.records import Differing
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, VerbatimText
-from dpaudit.laws.enclosed import ends, in_digits
 from dpaudit.laws.exponential_norm import convert_noise_to_uniforms, draw_tilted, log_mgf, norm_gain
+from dpaudit.laws.loss_enclosure import ends, in_digits
 from dpaudit.mechanisms.mechanism import TiltedSample
 from dpaudit.mechanisms.residuals import add_error_place
 from dpaudit.neighbours import REPLACE_RECORD, Pair

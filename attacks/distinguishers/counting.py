@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.estimation.repeated import Repeated, find_repeated_scores
+from dpaudit.estimation.repeated_values import RepeatedValues, find_repeated_scores
 
 Codes = NDArray[np.int64]
 
@@ -57,7 +57,7 @@ class Steps:
     ratios: Array
     points: Array
     leaning: Array
-    single: Repeated | None = None
+    single: RepeatedValues | None = None
     of_single: Array | None = None
 
     def __call__(self, values: Array) -> Array:

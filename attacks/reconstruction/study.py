@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.guarantees import node_events
 from dpaudit.algorithms.consensus.views import PenaltyPerturbation

@@ -19,7 +19,7 @@ from benchmarks._processor import processor_seconds
 from benchmarks.checkdp import page
 from benchmarks.proofs.run import Row, proved
 from benchmarks.proofs.subjects import Subject, programs
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 
 ROOT = Path(__file__).resolve().parents[2]
 

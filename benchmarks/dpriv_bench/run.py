@@ -25,7 +25,7 @@ from benchmarks._processor import processor_seconds
 from benchmarks.dpriv_bench import page
 from benchmarks.dpriv_bench.functions import VARIANTS
 from benchmarks.dpriv_bench.questions import ADDITIVE, MECHANISMS, RECORDS, Question, questions
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.proving.report import CodeProof
 
 ROOT = Path(__file__).resolve().parents[2]

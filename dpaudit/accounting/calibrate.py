@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 
 import dpaudit._validate as check
 from dpaudit.accounting.events import Event
-from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.samples import worse_reading
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.errors import InvalidArgument, VerbatimText
 
 # Of the noise, in either direction from 1. Wherever a sensitivity is of ordinary size, a root is
@@ -23,7 +23,7 @@ _SIGN = 2.0**-60  # an excess whose logarithm is none
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibrated:
+class Calibration:
     """The result.
 
     Parameters
@@ -48,7 +48,7 @@ def calibrate(
     *,
     more_noise: int = 1,
     samples: str | None = None,
-) -> Calibrated:
+) -> Calibration:
     """Return the value of a noise parameter at which ``(epsilon, delta)`` is just proved.
 
     The guarantee has to improve with more noise. The value errs to the private side: the function
@@ -102,7 +102,7 @@ def calibrate(
     while excess(log_noise) > 0:  # to the private side of the root
         log_noise, step = log_noise + step, 2 * step
     value = math.exp(more_noise * log_noise)
-    return Calibrated(value=value, epsilon=prove_epsilon(value), event=make_event(value))
+    return Calibration(value=value, epsilon=prove_epsilon(value), event=make_event(value))
 
 
 def _bound_log_noise(

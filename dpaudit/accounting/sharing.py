@@ -10,8 +10,8 @@ lose less.
 
 Several Laplace releases of one Poisson sample are likewise one, whose ``sensitivity / scale`` is
 the sum, if no query is chosen in the light of the others' answers: between two fixed vectors all
-of the shift in one coordinate is the worst (`dpaudit.accounting.pairs.known.LaplacePair`), and a
-sample's two divergences are those of its noise at other levels.
+of the shift in one coordinate is the worst (`dpaudit.accounting.pairs.closed_forms.LaplacePair`),
+and a sample's two divergences are those of its noise at other levels.
 
 **One budget.** Contributions of a record to all releases together have the L1 norm S at most,
 those to one release its own bound. With Laplace noise the loss is at most ``sum |v_i| / b_i``,

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 import dpaudit._validate as check
 from dpaudit.accounting.accountants import AccountantAnswer, ask_all, select_strongest_answer
 from dpaudit.accounting.events import Event
-from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.samples import (
     SAMPLES,
 )
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.accounts.sharing import (
     compute_event_totals,
     of_own_samples,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpaudit.accounting.accountants import ask_all, select_strongest_answer
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.accounts.target import AccountTarget
 from dpaudit.execution import Progress
 from dpaudit.plots import Curve, Panel

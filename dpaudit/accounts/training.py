@@ -340,7 +340,7 @@ def _of_runs(training: Training) -> str:
 def _against_poisson(training: Training, delta: float) -> list[str]:
     """Return a sentence where an accountant of Poisson samples certainly claims too little."""
     from dpaudit.accounting.grid.numerical import bound_attained_epsilon
-    from dpaudit.accounting.proved import bound_proved_epsilon
+    from dpaudit.accounting.strongest_guarantee import bound_proved_epsilon
 
     relation = relation_of(training)
     poisson = training.model_copy(update={"sampling": "poisson", "relation": relation})

@@ -21,7 +21,7 @@ from dpaudit.affine.reading import read_recursion
 from dpaudit.affine.report import ViewsReport
 from dpaudit.execution.pool import Crew
 from dpaudit.mechanisms.foreign.guard import add_mechanism_name
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 
 
 def report_elsewhere(

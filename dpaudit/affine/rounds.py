@@ -28,7 +28,7 @@ from flint import arb, arb_mat, fmpq
 from numpy.typing import NDArray
 
 from dpaudit.accounting.matrices.sensitivity import (
-    Squared,
+    SquaredSensitivity,
     compute_squared_sensitivity,
     square_of_patterns,
 )
@@ -107,13 +107,13 @@ class Rounds(Change):
         ends = [ball.largest(_to_ball_matrix(blocks[n, n])) for n in range(len(blocks))]
         return Bracket(max(one.lower for one in ends), max(one.upper for one in ends))
 
-    def _of_blocks(self, blocks: NDArray[Any]) -> Squared:
+    def _of_blocks(self, blocks: NDArray[Any]) -> SquaredSensitivity:
         """Return two ends by norms of blocks, and by an ascent."""
         norms = self._spread(_bound_spectral_norms(blocks))
         found = self._compute_largest_square(norms)
         number = {step: n for n, step in enumerate(self.at)}
         own = [number[step] for step in found.pattern if step in number]
-        return Squared(
+        return SquaredSensitivity(
             _bound_block_form_below(blocks[np.ix_(own, own)]), found.upper, found.pattern
         )
 
@@ -123,7 +123,7 @@ class Rounds(Change):
         every[np.ix_(list(self.at), list(self.at))] = table
         return Gram(self.inputs.steps, every)
 
-    def _compute_largest_square(self, gram: Gram) -> Squared:
+    def _compute_largest_square(self, gram: Gram) -> SquaredSensitivity:
         """Return the largest square of a matrix mechanism with these inner products."""
         if self.inputs.patterns is not None:
             return square_of_patterns(gram, self.inputs.patterns)

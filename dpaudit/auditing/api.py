@@ -30,8 +30,8 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import currency_of
 from dpaudit.guarantees.kinds import Guarantee
-from dpaudit.mechanisms.foreign.isolated import Isolation, Placed, isolate_mechanism
-from dpaudit.mechanisms.foreign.observed import AS_IT_IS, ObservationSettings
+from dpaudit.mechanisms.foreign.code_mechanism import AS_IT_IS, ObservationSettings
+from dpaudit.mechanisms.foreign.isolation import Isolation, Placement, isolate_mechanism
 from dpaudit.mechanisms.mechanism import Mechanism, name_of
 from dpaudit.neighbours import Metric, Pair, Relation
 from dpaudit.neighbours.candidates import Candidate
@@ -341,7 +341,7 @@ def relation_in_call(relation: Any) -> Any:
 
 
 def own_case(
-    mechanism: Mechanism[Any] | Sample | Placed,
+    mechanism: Mechanism[Any] | Sample | Placement,
     pair: Pair[Any],
     *,
     claimed: Guarantee,
@@ -382,7 +382,7 @@ def own_case(
     relation_was_read
         Whether nobody named the relation of the pair.
     """
-    if not isinstance(mechanism, Placed):
+    if not isinstance(mechanism, Placement):
         mechanism = isolate_mechanism(mechanism, isolation or Isolation(), reading)
     proofs: dict[str, Any] = {"proved": proved} | parts_of_case(code)
     case = PrivacyCase(

@@ -30,7 +30,7 @@ from dpaudit.extension.case import Case, PrivacyCase, SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.parameters import parse_parameters
 from dpaudit.extension.settings import Settings
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.redaction import are_shown
 from dpaudit.report.schema import Result
 from dpaudit.store.keeping import keep_audit
@@ -255,7 +255,7 @@ def _close_mechanism_after(case: Case) -> Iterator[None]:
     try:
         yield
     finally:
-        if isinstance(case, PrivacyCase) and isinstance(case.mechanism, Isolated):
+        if isinstance(case, PrivacyCase) and isinstance(case.mechanism, IsolatedMechanism):
             case.mechanism.crew.close()
 
 

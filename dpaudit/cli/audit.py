@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from dpaudit.cli.description import AuditCommand
     from dpaudit.execution import Executor
     from dpaudit.extension.settings import Settings
-    from dpaudit.mechanisms.foreign.isolated import Isolation
+    from dpaudit.mechanisms.foreign.isolation import Isolation
     from dpaudit.report.entries import SourceLine
     from dpaudit.report.schema import Result
     from dpaudit.store.keeping import Storing
@@ -239,7 +239,7 @@ def carry_out(
 def isolation_of(asked: ProcessSettings) -> Isolation:
     """Return the isolation that options ask for."""
     from dpaudit.execution.processes import Limits
-    from dpaudit.mechanisms.foreign.isolated import Isolation
+    from dpaudit.mechanisms.foreign.isolation import Isolation
 
     memory = asked.memory
     # Written so that NaN is refused as well.

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import dpaudit._validate as check
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.clopper_pearson import clopper_pearson
-from dpaudit.estimation.counted import Order
 from dpaudit.estimation.joint import joint_lower_bound, largest_lower_bound
+from dpaudit.estimation.score_events import Order
 
 # The likelihood order is ahead for most counts. The shares sum to 1, so that both orders hold
 # together by the union bound.

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, VerbatimText
-from dpaudit.estimation.counted import Tally, ThresholdEvent
 from dpaudit.estimation.joint import choose_order, joint_lower_bound, largest_lower_bound
 from dpaudit.estimation.likelihood import distance, largest_likelihood_bound
 from dpaudit.estimation.orders import exponent
+from dpaudit.estimation.score_events import Tally, ThresholdEvent
 
 _SELECTION = 1e-4  # how rarely a promise errs
 _SEEN = 1e-2  # the same of rates that were seen, where fresh ones have to stand out as well

@@ -47,9 +47,9 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.clopper_pearson import clopper_pearson
-from dpaudit.estimation.counted import Order
 from dpaudit.estimation.likelihood import compute_allowed_boundary
 from dpaudit.estimation.orders import ORDERS, Counts, HitCounts, make_ranking
+from dpaudit.estimation.score_events import Order
 
 
 def compute_binomial_pmf(k: Counts, n: int, p: float) -> Array:

@@ -26,8 +26,8 @@ from scipy.special import betainc, betainccinv, ndtri
 
 from dpaudit._typing import Array
 from dpaudit.estimation.clopper_pearson import clopper_pearson
-from dpaudit.estimation.counted import Order
 from dpaudit.estimation.likelihood import compute_allowed_boundary, distance, likelihood_bound
+from dpaudit.estimation.score_events import Order
 
 ORDERS: tuple[Order, ...] = get_args(Order)
 Counts = NDArray[np.int64]

@@ -11,11 +11,11 @@ from numpy.random import Generator
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import Guarantee
-from dpaudit.mechanisms.foreign.observed import ObservationSettings
+from dpaudit.mechanisms.foreign.code_mechanism import ObservationSettings
 from dpaudit.mechanisms.mechanism import Mechanism
 from dpaudit.neighbours import Pair
-from dpaudit.refutation.attained import Attained
 from dpaudit.refutation.certificate import Certificate
+from dpaudit.refutation.worst_instance import WorstInstance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +184,7 @@ class SearchCase:
     """
 
     bound: float
-    attain: Callable[[int, Generator], Attained]
+    attain: Callable[[int, Generator], WorstInstance]
     view: str
     data: str
     relation: str

@@ -40,7 +40,7 @@ from scipy.special import ndtr
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.laws import exponential_norm
-from dpaudit.laws.enclosed import compute_exact_squared_distance, ends, in_digits
+from dpaudit.laws.loss_enclosure import compute_exact_squared_distance, ends, in_digits
 from dpaudit.mechanisms.mechanism import DIGITS, TiltedSample
 from dpaudit.mechanisms.residuals import add_error_place
 from dpaudit.neighbours import Pair

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, MechanismError
 from dpaudit.mechanisms.foreign.outside import Outside
-from dpaudit.mechanisms.outputs.layout import Layout, Parted
+from dpaudit.mechanisms.outputs.layout import Layout, PartLayout
 from dpaudit.mechanisms.outputs.outcomes import Inexact, as_doubles
 from dpaudit.neighbours import Pair
 from dpaudit.standins import what_code_raised
@@ -108,7 +108,7 @@ class HasLossBounds(HasLaw[DatasetT], Protocol[DatasetT]):
         """Return doubles between which ``log p / q`` of one output lies.
 
         They are rounded outwards, and infinite where nothing can be proved
-        (`dpaudit.laws.enclosed.ends` does both).
+        (`dpaudit.laws.loss_enclosure.ends` does both).
 
         Raises
         ------
@@ -333,10 +333,10 @@ def outside_of(mechanism: object) -> Outside | None:
     return found if isinstance(found, Outside) else None
 
 
-def layout_of(mechanism: object) -> Parted | None:
+def layout_of(mechanism: object) -> PartLayout | None:
     """Return the layout of a mechanism's outputs, if they have discrete parts."""
     layout = getattr(mechanism, "layout", None)
-    return layout if isinstance(layout, Parted) else None
+    return layout if isinstance(layout, PartLayout) else None
 
 
 def name_of(mechanism: object) -> str:
@@ -344,7 +344,7 @@ def name_of(mechanism: object) -> str:
 
     Examples
     --------
-    >>> from dpaudit.mechanisms.foreign.observed import as_mechanism
+    >>> from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
     >>> def noisy(dataset, trials, rng): ...
     >>> name_of(as_mechanism(noisy)), name_of(as_mechanism(partial(noisy, scale=1)))
     ('noisy', 'noisy')

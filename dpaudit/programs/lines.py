@@ -15,7 +15,7 @@ from typing import Any
 
 from dpaudit.errors import MechanismError, VerbatimText, shorten_repr
 from dpaudit.programs.answers import ProgramAnswer
-from dpaudit.programs.printed import LONGEST, NotAnOutput, json_of
+from dpaudit.programs.printed_text import LONGEST, NotAnOutput, json_of
 from dpaudit.programs.running import (
     ProgramFailed,
     ProgramProcess,

@@ -21,7 +21,7 @@ from dpaudit.mechanisms.foreign.guard import add_mechanism_name
 from dpaudit.mechanisms.foreign.outside import Outside
 from dpaudit.programs.command import DATA, SEED, CommandLine, digest_of
 from dpaudit.programs.lines import VERSION, Conversation, Hello, make_greeting
-from dpaudit.programs.printed import NotAnOutput, make_printed_output_error, output_of
+from dpaudit.programs.printed_text import NotAnOutput, make_printed_output_error, output_of
 from dpaudit.programs.records import File, Format, digest_of_records, to_json_records
 from dpaudit.programs.running import ProgramFailed, TooMuch, run_program
 from dpaudit.redaction import are_shown

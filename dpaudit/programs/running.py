@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from time import monotonic
 
-from dpaudit.programs.printed import LONGEST
+from dpaudit.programs.printed_text import LONGEST
 
 _CHUNK = 2**20
 _PIPE = 1031  # F_SETPIPE_SZ of Linux

@@ -7,8 +7,8 @@ from typing import Any
 
 from dpaudit.execution.pool import Crew
 from dpaudit.mechanisms.foreign.guard import add_mechanism_name
-from dpaudit.mechanisms.foreign.isolated import Isolation
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.isolation import Isolation
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.proving.api import ProofQuestion
 from dpaudit.proving.refusals import NotProved, ProofRefusal
 from dpaudit.proving.report import CodeProof
@@ -56,7 +56,7 @@ def prove_mechanism(mechanism: Any, question: ProofQuestion) -> CodeProof:
     question
         What is to be proved.
     """
-    if isinstance(mechanism, Isolated):
+    if isinstance(mechanism, IsolatedMechanism):
         return _judge_elsewhere_answer(question, mechanism.ask(read_mechanism, question.request))
     return _judge_elsewhere_answer(question, read_mechanism(mechanism, question.request))
 

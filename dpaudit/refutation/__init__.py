@@ -1,6 +1,5 @@
 """Search for instances that break a claimed bound, make them small, and write certificates."""
 
-from dpaudit.refutation.attained import Attained, certified, searched
 from dpaudit.refutation.certificate import Certificate, certificates_text, write_certificates
 from dpaudit.refutation.inequality import Condition, Evidence, Inequality, Sensitivity, exceeds
 from dpaudit.refutation.search import BestInstance, Space, maximise
@@ -11,9 +10,9 @@ from dpaudit.refutation.theorems import (
     gradient_step,
     strongly_convex_minimiser,
 )
+from dpaudit.refutation.worst_instance import WorstInstance, certified, searched
 
 __all__ = [
-    "Attained",
     "BestInstance",
     "Certificate",
     "Condition",
@@ -21,6 +20,7 @@ __all__ = [
     "Inequality",
     "Sensitivity",
     "Space",
+    "WorstInstance",
     "bounded_mean",
     "certificates_text",
     "certified",

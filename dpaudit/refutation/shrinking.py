@@ -75,9 +75,9 @@ def minimal(
         if claim.is_refuted_by(instance):
             # Hypothesis runs the simplest failure last.
             smallest[:] = [instance]
-            raise _Refuted
+            raise _Refutation
 
-    with contextlib.suppress(_Refuted), nothing_kept():
+    with contextlib.suppress(_Refutation), nothing_kept():
         attempt()
     return smallest[0] if smallest else None
 
@@ -88,5 +88,5 @@ def _get_hypothesis_phases() -> tuple[Any, ...]:
     return (Phase.generate, Phase.target, Phase.shrink)
 
 
-class _Refuted(Exception):
+class _Refutation(Exception):
     """Tells Hypothesis that an instance is worth shrinking."""

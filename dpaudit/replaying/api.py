@@ -23,10 +23,10 @@ from dpaudit.execution.tasks import to_pickle
 from dpaudit.execution.units import Unit
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.mechanisms.foreign.code_identity import for_another_process
+from dpaudit.mechanisms.foreign.code_mechanism import ObservationSettings
 from dpaudit.mechanisms.foreign.distance_calls import distances_of
 from dpaudit.mechanisms.foreign.guard import add_mechanism_name
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism, isolate_reference
-from dpaudit.mechanisms.foreign.observed import ObservationSettings
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_mechanism, isolate_reference
 from dpaudit.mechanisms.foreign.reached_state import beyond_data_of
 from dpaudit.mechanisms.mechanism import name_of
 from dpaudit.neighbours import Metric, Pair

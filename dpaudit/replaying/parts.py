@@ -19,7 +19,7 @@ import dpaudit.guarantees.rounding as rounding
 from dpaudit.auditing.api import audit
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution import Executor
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.replaying.movement import MECHANISMS
 from dpaudit.replaying.result import Replay
 from dpaudit.replaying.shifts import Unknown

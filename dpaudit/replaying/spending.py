@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from dpaudit.accounting.events import GaussianRelease, LaplaceRelease, Release
 from dpaudit.accounting.events import Sequence as EventSequence
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.errors import DpauditError
 from dpaudit.freezing.observing import Function, SideRuns, same
 from dpaudit.guarantees.kinds import GaussianDP

@@ -20,7 +20,7 @@ CLEAR = 3.0  # standard errors from which a difference counts
 _AT_ONCE = 10  # runs whose outputs are in memory together
 
 
-class Sampled(Protocol):
+class RunSource(Protocol):
     """The source of runs."""
 
     def sample(self, dataset: Dataset, trials: int, rng: Generator) -> Array:
@@ -29,7 +29,7 @@ class Sampled(Protocol):
 
 
 def measure_in_blocks(
-    mechanism: Sampled,
+    mechanism: RunSource,
     dataset: Dataset,
     runs: int,
     rng: Generator,

@@ -23,7 +23,6 @@ from dpaudit.accounting.grid.numerical import numerical_epsilon
 from dpaudit.estimation import canaries as scored
 from dpaudit.estimation import one_run
 from dpaudit.estimation.betting import last_true
-from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.event import choose_event, event_bound
 from dpaudit.estimation.exact_loss import (
     LossDirection,
@@ -33,6 +32,7 @@ from dpaudit.estimation.exact_loss import (
     upper_end,
 )
 from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.estimation.sequential.game import BettingGame
 from dpaudit.guarantees import gaussian
 from dpaudit.laws import exponential_norm

@@ -34,7 +34,7 @@ class ServiceRequest(NamedTuple):
     body: bytes | None
 
 
-class Closed(Exception):
+class ClosedConnection(Exception):
     """A connection that was kept open had been closed, and nothing was answered."""
 
 
@@ -93,7 +93,7 @@ def _get_url_host(url: SplitResult) -> tuple[str, str | None, int]:
 def _send_with_retry(request: ServiceRequest, timeout: float, most: int) -> ServiceAnswer:
     try:
         return _send_request(request, timeout, most)
-    except Closed:
+    except ClosedConnection:
         # A server may close an idle connection at the moment of the next request. On a new
         # connection the same failure is an answer of the service, and is not tried again.
         return _send_request(request, timeout, most)
@@ -115,7 +115,7 @@ def _send_request(request: ServiceRequest, timeout: float, most: int) -> Service
         if isinstance(error, ConnectionRefusedError):
             raise Absent(_explain_connection_error(error, url, timeout)) from error
         if known and isinstance(error, http.client.RemoteDisconnected | ConnectionError):
-            raise Closed from error
+            raise ClosedConnection from error
         raise MechanismError(_explain_connection_error(error, url, timeout)) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         _close_connection(key)

@@ -12,9 +12,9 @@ from typing import Any
 import dpaudit._validate as check
 import dpaudit.extension.registry as registry
 from dpaudit.accounting.events import ApproximateRelease, Event, Parallel, Sequence, repeat_event
-from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.samples import SAMPLES
 from dpaudit.accounting.sharing import holds_parallel
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.accounts.target import AccountPart, AccountTarget, read_target
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees import rounding

@@ -15,7 +15,7 @@ from dpaudit.domains import domain_of
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_mechanism
 from dpaudit.mechanisms.mechanism import Mechanism
 from dpaudit.neighbours import Pair, Relation
 from dpaudit.neighbours.candidates import Candidate

@@ -19,7 +19,7 @@ from dpaudit._typing import Array
 from dpaudit.freezing.tracked import Call
 from dpaudit.tracing.discrete import Chances, CommonDraw
 from dpaudit.tracing.inverse import Inverse, InversePiece, function_of_uniform
-from dpaudit.tracing.located import Exponential, WholeNoise
+from dpaudit.tracing.located_noise import Exponential, WholeNoise
 from dpaudit.tracing.pending import (
     Pending,
     Source,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.freezing import tracked
-from dpaudit.tracing.bounded import BoundedArray, BoundedReading, as_spread
+from dpaudit.tracing.bounded_arrays import BoundedArray, BoundedReading, as_spread
 from dpaudit.tracing.spread import make_constant_spread
 
 _MADE = ("zeros", "ones", "empty", "full")

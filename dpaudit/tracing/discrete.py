@@ -239,7 +239,7 @@ def have_near_misses(own: Chances, other: Chances) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Stepped:
+class SteppedValue:
     """Centre and ratio of values with discrete Laplace noise, and the sign and size of a step."""
 
     centre: Array
@@ -258,10 +258,10 @@ class Stepped:
             return "discrete noise is added to a number that is not whole, or has no scale"
         return None
 
-    def widened(self, times: float) -> Stepped:
+    def widened(self, times: float) -> SteppedValue:
         """Return the same centre with noise that is wider, and varies."""
         scale = np.maximum(-times / np.log(self.ratio), 1.0)
-        return Stepped(self.centre, np.exp(-1 / scale))
+        return SteppedValue(self.centre, np.exp(-1 / scale))
 
 
 class DiscreteLaplace:
@@ -269,27 +269,27 @@ class DiscreteLaplace:
 
     is_unbounded = False
 
-    def draw(self, own: Stepped, rng: Generator) -> Array:
+    def draw(self, own: SteppedValue, rng: Generator) -> Array:
         """Return the centre and a difference of geometric draws."""
         one, other = (rng.geometric(1 - own.ratio, size=own.shape) for _ in range(2))
         return np.asarray(own.centre + (one - other))
 
-    def settle(self, value: Array, own: Stepped) -> Array | None:
+    def settle(self, value: Array, own: SteppedValue) -> Array | None:
         """Return the nearest whole numbers, None where these are others."""
         nearest = np.round(value)
         return np.asarray(nearest) if (np.abs(nearest - value) <= _NEAR).all() else None
 
-    def loss(self, value: Array, own: Stepped, other: Stepped) -> float:
+    def loss(self, value: Array, own: SteppedValue, other: SteppedValue) -> float:
         """Return the log-probability on the dataset over that on the neighbour."""
         here, there = (self._log_chance(value, one) for one in (own, other))
         return float(np.sum(here - there))
 
-    def _log_chance(self, value: Array, own: Stepped) -> Array:
+    def _log_chance(self, value: Array, own: SteppedValue) -> Array:
         shift = np.abs(value - own.centre)
         ratio = own.ratio
         return np.asarray(np.log1p(-ratio) - np.log1p(ratio) + shift * np.log(ratio))
 
-    def enclosed_loss(self, value: Array, own: Stepped, other: Stepped) -> Real:
+    def enclosed_loss(self, value: Array, own: SteppedValue, other: SteppedValue) -> Real:
         """Return the loss with its error bound."""
         total = Real(0.0)
         for sign, one in ((1.0, own), (-1.0, other)):
@@ -305,7 +305,7 @@ class DiscreteLaplace:
         return log(1 - ratio) - log(1 + ratio) + shift * log(ratio)
 
     def tilted(
-        self, own: Stepped, other: Stepped, tilt: float, rng: Generator
+        self, own: SteppedValue, other: SteppedValue, tilt: float, rng: Generator
     ) -> tuple[Array, float, float]:
         """Return values drawn tilted, from all that are not far from both centres."""
         value, log_mgf = np.empty(own.shape), 0.0
@@ -325,24 +325,24 @@ class DiscreteLaplace:
             log_mgf += float(logsumexp(logs))
         return value, self.loss(value, own, other), log_mgf
 
-    def _log_chance_at(self, support: Array, own: Stepped, index: tuple[int, ...]) -> Array:
-        entry = Stepped(own.centre[index], own.ratio[index])
+    def _log_chance_at(self, support: Array, own: SteppedValue, index: tuple[int, ...]) -> Array:
+        entry = SteppedValue(own.centre[index], own.ratio[index])
         return self._log_chance(support, entry)
 
-    def divergence(self, own: Stepped, other: Stepped) -> float:
+    def divergence(self, own: SteppedValue, other: SteppedValue) -> float:
         """Return the expected loss, as that of Laplace noise of the same scale."""
         apart = np.abs(other.centre - own.centre) * -np.log(own.ratio)
         return float(np.sum(LAWS["laplace"].mean_loss(apart)))
 
-    def moved(self, own: Stepped, other: Stepped) -> float:
+    def moved(self, own: SteppedValue, other: SteppedValue) -> float:
         """Return how far the centre moves."""
         return float(np.abs(other.centre - own.centre).sum())
 
-    def scale(self, own: Stepped) -> Array:
+    def scale(self, own: SteppedValue) -> Array:
         """Return the scale of the exponential that the probabilities follow."""
         return np.asarray(-1 / np.log(own.ratio))
 
-    def uniforms(self, value: Array, own: Stepped, rng: Generator) -> Array:
+    def uniforms(self, value: Array, own: SteppedValue, rng: Generator) -> Array:
         """Return a uniform draw between the distribution function before and at each value."""
         before, at = (self._below(value - own.centre + one, own.ratio) for one in (-1.0, 0.0))
         return np.asarray(before + rng.random(own.shape) * (at - before))
@@ -361,12 +361,12 @@ class RoundedLaplace(DiscreteLaplace):
     ``a^|k| (a^(-1/2) - a^(1/2)) / 2``.
     """
 
-    def draw(self, own: Stepped, rng: Generator) -> Array:
+    def draw(self, own: SteppedValue, rng: Generator) -> Array:
         """Return the centre and rounded Laplace draws."""
         scale = self.scale(own)
         return np.asarray(own.centre + np.round(scale * rng.laplace(size=own.shape)))
 
-    def _log_chance(self, value: Array, own: Stepped) -> Array:
+    def _log_chance(self, value: Array, own: SteppedValue) -> Array:
         shift, half = np.abs(value - own.centre), np.log(own.ratio) / 2
         away = 2 * shift * half + np.log(np.sinh(-half))
         return np.asarray(np.where(shift == 0, np.log(-np.expm1(half)), away))

@@ -15,8 +15,8 @@ from dpaudit._typing import Array
 from dpaudit.freezing import recorder, tracked
 from dpaudit.freezing.tracked import Call
 from dpaudit.tracing.choices import other_draw, other_noise
-from dpaudit.tracing.discrete import KINDS, Chances, CommonDraw, Stepped, have_near_misses
-from dpaudit.tracing.located import PendingNoise
+from dpaudit.tracing.discrete import KINDS, Chances, CommonDraw, SteppedValue, have_near_misses
+from dpaudit.tracing.located_noise import PendingNoise
 from dpaudit.tracing.pending import (
     NoLaw,
     Source,
@@ -73,7 +73,7 @@ class NoisyValue:
         one, two = self.parameters, other.parameters
         if isinstance(one, CommonDraw) and one.given != two.given:
             return "the law of a draw depends on the data"
-        if isinstance(one, Stepped) and (np.abs(one.centre - two.centre) > _STEPS_APART).any():
+        if isinstance(one, SteppedValue) and (np.abs(one.centre - two.centre) > _STEPS_APART).any():
             return "counts of both sides are more than a million apart"
         if isinstance(one, Chances) and (have_near_misses(one, two) or have_near_misses(two, one)):
             return "the data change the last digits of a choice"

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.tracing import arithmetic, rows
-from dpaudit.tracing.bounded import BoundedArray, BoundedReading, as_spread
+from dpaudit.tracing.bounded_arrays import BoundedArray, BoundedReading, as_spread
 from dpaudit.tracing.spread import (
     Spread,
     make_constant_spread,

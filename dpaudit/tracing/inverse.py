@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.tracing.located import Exponential, PendingNoise
+from dpaudit.tracing.located_noise import Exponential, PendingNoise
 from dpaudit.tracing.pending import Pending, apply_plain
 
 _ROUNDING = 1e-12  # of a scale, in constants that cancel

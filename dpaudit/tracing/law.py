@@ -36,13 +36,19 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.freezing import patching
-from dpaudit.laws.enclosed import ends
+from dpaudit.laws.loss_enclosure import ends
 from dpaudit.mechanisms.mechanism import TiltedSample, Wraps, name_of
 from dpaudit.neighbours import Pair
 from dpaudit.reals import Real
-from dpaudit.tracing.determined import ReadOff, RunOutput
+from dpaudit.tracing.determined_values import ReadOff, RunOutput
 from dpaudit.tracing.discrete import KINDS
 from dpaudit.tracing.draws import NoisyValue, draw_widely, have_same_parameters
+from dpaudit.tracing.joint_runs import (
+    JointRuns,
+    RunsDiverge,
+    can_go_together,
+    split_runs_into_batches,
+)
 from dpaudit.tracing.lockstep import RunTrace, run_in_lockstep
 from dpaudit.tracing.pending import NoLaw
 from dpaudit.tracing.runs import (
@@ -57,7 +63,6 @@ from dpaudit.tracing.runs import (
     same_outcome,
     scales_of,
 )
-from dpaudit.tracing.together import NotTogether, Together, can_go_together, split_runs_into_batches
 
 Key = tuple[str, str, tuple[int, ...]]
 _AGAIN = 64  # runs that show whether outputs tell noisy values after the history of one
@@ -159,7 +164,7 @@ class TracedLaw(Wraps):
                 self._require_told_again(row, [dataset], rng)
             return np.stack(rows)
 
-        def read(many: Together, part: slice) -> Array:
+        def read(many: JointRuns, part: slice) -> Array:
             return many.read(dataset, outcomes[part], rng)
 
         return self._at_once(read, draw_one_by_one, trials, rng, dataset)
@@ -247,7 +252,7 @@ class TracedLaw(Wraps):
             rows = [self._draw_tilted_values(pair, tilt, rng) for _ in range(trials)]
             return np.stack([np.concatenate([value, sums]) for value, *sums in rows])
 
-        def draw_tilted_part(many: Together, part: slice) -> Array:
+        def draw_tilted_part(many: JointRuns, part: slice) -> Array:
             return self._draw_tilted_together(many, pair, tilt, part.stop - part.start, rng)
 
         found = self._at_once(
@@ -256,7 +261,7 @@ class TracedLaw(Wraps):
         return TiltedSample(found[:, :-2].copy(), found[:, -2].copy(), found[:, -1].copy(), tilt)
 
     def _draw_tilted_together(
-        self, many: Together, pair: Pair[Any], tilt: float, runs: int, rng: Generator
+        self, many: JointRuns, pair: Pair[Any], tilt: float, runs: int, rng: Generator
     ) -> Array:
         """Return noisy values of each run, its loss and the logarithm of its weight."""
         values, losses, log_mgf, outcome = many.tilted(pair, tilt, runs, rng)
@@ -274,7 +279,7 @@ class TracedLaw(Wraps):
         if not same_outcome(one, outcome) or not _are_same_losses(
             self._sum_of_losses(values, own, other), loss
         ):
-            raise NotTogether
+            raise RunsDiverge
 
     def _draw_tilted_values(
         self, pair: Pair[Any], tilt: float, rng: Generator
@@ -341,7 +346,7 @@ class TracedLaw(Wraps):
 
     def _at_once(
         self,
-        together: Callable[[Together, slice], Array],
+        together: Callable[[JointRuns, slice], Array],
         draw_one_by_one: Callable[[], Array],
         runs: int,
         rng: Generator | None,
@@ -357,7 +362,7 @@ class TracedLaw(Wraps):
                 try:
                     parts = [slice(*both) for both in pairwise(ends)]
                     return np.concatenate([together(self._together, part) for part in parts])
-                except NotTogether:
+                except RunsDiverge:
                     if bits is not None and before is not None:
                         # Runs that could not go together have drawn already. Put back, the
                         # generator gives each run alone what it would have had, so that a seed
@@ -366,11 +371,11 @@ class TracedLaw(Wraps):
             return draw_one_by_one()
 
     @cached_property
-    def _together(self) -> Together | None:
+    def _together(self) -> JointRuns | None:
         """Runs at once, of code that is known to be the same in each; else None."""
         if not can_go_together(self.calling, self.keys):
             return None
-        return Together(self.calling, self.keys, self.located, self.read_off, self._broken)
+        return JointRuns(self.calling, self.keys, self.located, self.read_off, self._broken)
 
     def _patch_primitives(self) -> Any:
         return patching.patch_primitives(self.calling.function)

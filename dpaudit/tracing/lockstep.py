@@ -19,7 +19,7 @@ from dpaudit.freezing.recorder import Run
 from dpaudit.freezing.tracked import Call
 from dpaudit.tracing.draws import LawState, Meet, NoisyValue
 from dpaudit.tracing.pending import decide_pending_noise
-from dpaudit.tracing.watching import Warned
+from dpaudit.tracing.watching import WarningState
 
 Function = Callable[[Any, Any], Any]
 Decide = Callable[[NoisyValue, NoisyValue], Array]
@@ -60,7 +60,7 @@ class _Partner:
 
     def _run(self, function: Function, data: Any) -> None:
         self.go.acquire()
-        self.warned = Warned()
+        self.warned = WarningState()
         self.state = self.make(self._wait)
         self.trace = trace_run(self.state, function, data)
         self.meeting = None
@@ -82,7 +82,7 @@ class _Partner:
         # The recorder holds one run at a time: primitives that the other thread calls have to find
         # its own.
         recorder.switch_to(self.state)
-        warned = Warned()
+        warned = WarningState()
         self.go.release()
         self.back.acquire()
         warned.restore()

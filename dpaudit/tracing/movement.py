@@ -1,9 +1,9 @@
 """Bounds on the movement of each noisy value's centre on a pair, after every history, from code.
 
-The function runs once on arrays that know how far they can be apart (`dpaudit.tracing.bounded`).
-Noise that is added to one makes a noisy value, and everything made of noisy values alone is the
-same on both sides. What is no rule's business is refused with its line; so is a branch that data
-or noise decide, and an output that data reach past the noise.
+The function runs once on arrays that know how far they can be apart
+(`dpaudit.tracing.bounded_arrays`). Noise that is added to one makes a noisy value, and everything
+made of noisy values alone is the same on both sides. What is no rule's business is refused with
+its line; so is a branch that data or noise decide, and an output that data reach past the noise.
 
 No audit takes an upper end from it yet: arrays that share memory are not followed as numpy follows
 them, nor code that asks for the type of a value, so that a bound may be too small for such code.
@@ -20,7 +20,7 @@ import numpy as np
 from dpaudit.accounting.events import Event, GaussianRelease, LaplaceRelease, Sequence
 from dpaudit.freezing import patching, recorder
 from dpaudit.tracing import functions
-from dpaudit.tracing.bounded import BoundedArray, BoundedReading, CentreMovement, NoBound
+from dpaudit.tracing.bounded_arrays import BoundedArray, BoundedReading, CentreMovement, NoBound
 from dpaudit.tracing.constructors import own_constructors
 from dpaudit.tracing.noise import BoundedGenerator, NoiseDraw
 from dpaudit.tracing.spread import spread_of_pair

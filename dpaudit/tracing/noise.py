@@ -8,7 +8,7 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.freezing import tracked
-from dpaudit.tracing.bounded import BoundedArray, BoundedReading, CentreMovement, as_spread
+from dpaudit.tracing.bounded_arrays import BoundedArray, BoundedReading, CentreMovement, as_spread
 from dpaudit.tracing.spread import make_history_spread, spread_out
 from dpaudit.tracing.unmet import Unmet
 

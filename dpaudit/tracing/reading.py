@@ -12,7 +12,7 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.freezing import patching
 from dpaudit.neighbours import Pair
-from dpaudit.tracing.determined import (
+from dpaudit.tracing.determined_values import (
     SOME,
     ReadOff,
     RunOutput,
@@ -26,7 +26,7 @@ from dpaudit.tracing.lockstep import RunTrace, run_in_lockstep, trace_run
 from dpaudit.tracing.pending import NoLaw
 from dpaudit.tracing.runs import (
     AnyCalls,
-    NoLawFound,
+    MissingLaw,
     draw_plain_outputs,
     find_unlawful_reason,
     join_values,
@@ -43,7 +43,7 @@ _COMPARED = 150  # outputs of calls that are watched, and of others, of each dat
 
 def read_law(
     calling: AnyCalls, pair: Pair[Any], rng: Generator
-) -> TracedLaw | TracedView | NoLawFound:
+) -> TracedLaw | TracedView | MissingLaw:
     """Return a function with the law that is read from runs of it, or why there is none.
 
     Where outputs do not determine the noisy values, these are all that is returned: their losses
@@ -60,16 +60,16 @@ def read_law(
     """
     with patching.patch_primitives(calling.function):
         found = _read_watched(calling, pair, rng)
-    if not isinstance(found, _Watched):
+    if not isinstance(found, _ViewOutcomes):
         return found
     for data, outcomes in zip((pair.dataset, pair.neighbour), found.outcomes, strict=True):
         plain = draw_plain_outputs(calling, data, len(outcomes), rng)
         if not are_distributed_alike(outcomes, plain):
-            return NoLawFound(reason="calls without observation return other outputs")
+            return MissingLaw(reason="calls without observation return other outputs")
     return found.view
 
 
-class _Watched(NamedTuple):
+class _ViewOutcomes(NamedTuple):
     """Noisy values that outputs do not determine, and outputs of either dataset."""
 
     view: TracedView
@@ -78,26 +78,26 @@ class _Watched(NamedTuple):
 
 def _read_watched(
     calling: AnyCalls, pair: Pair[Any], rng: Generator
-) -> TracedLaw | _Watched | NoLawFound:
+) -> TracedLaw | _ViewOutcomes | MissingLaw:
     """Return a law, or the values that runs form, while every call is watched."""
     if calling.form.many and (reason := _why_dependent(calling, pair, rng)) is not None:
         return reason
     located = _find_located_calls(calling, pair, rng)
     runs = _collect_learning_runs(calling, pair, rng, located, SOME)
-    if isinstance(runs, NoLawFound):
+    if isinstance(runs, MissingLaw):
         return runs
     read_off = _read_off(runs)
     # Most functions return their noisy values themselves, which a few runs show. Only an affine map
     # takes as many as it has coefficients.
     missing = runs_to_learn(runs[0].outcome) - SOME if read_off is None and _are_alike(runs) else 0
     further = _collect_learning_runs(calling, pair, rng, located, missing)
-    if isinstance(further, NoLawFound):
+    if isinstance(further, MissingLaw):
         return further
     runs += further
     read_off = _read_off(runs) if further else read_off
     # Noise that is far wider reaches what clipping or rounding hides in ordinary runs.
     confirming = _collect_learning_runs(calling, pair, rng, located, _CONFIRMING, draw_widely)
-    if isinstance(confirming, NoLawFound):
+    if isinstance(confirming, MissingLaw):
         return confirming
     runs += confirming
     if read_off is not None and all(_is_told(one, read_off, runs[0]) for one in runs):
@@ -108,7 +108,7 @@ def _read_watched(
     one, other = (
         [_run_with_drawn_noise(calling, data, rng) for _ in range(_COMPARED)] for data in sides
     )
-    return _Watched(view, (one, other))
+    return _ViewOutcomes(view, (one, other))
 
 
 class _Two:
@@ -122,7 +122,7 @@ class _Two:
         return self._calling.observations(dataset, 2, rng)
 
 
-def _why_dependent(calling: AnyCalls, pair: Pair[Any], rng: Generator) -> NoLawFound | None:
+def _why_dependent(calling: AnyCalls, pair: Pair[Any], rng: Generator) -> MissingLaw | None:
     """Return why two outputs of one call are not known to be independent.
 
     Each has noisy values of its own where there are twice as many as in a call for one output, and
@@ -131,11 +131,11 @@ def _why_dependent(calling: AnyCalls, pair: Pair[Any], rng: Generator) -> NoLawF
     counts = []
     for calls in (calling, _Two(calling)):
         run = _learning_run(calls, pair, rng, _find_located_calls(calls, pair, rng))
-        if isinstance(run, NoLawFound):
+        if isinstance(run, MissingLaw):
             return run
         counts.append(len(run.values))
     if counts[1] != 2 * counts[0]:
-        return NoLawFound(reason="outputs of one call share their noise")
+        return MissingLaw(reason="outputs of one call share their noise")
     return None
 
 
@@ -146,35 +146,37 @@ def _collect_learning_runs(
     located: Sequence[bool],
     count: int,
     draw: _Draw = draw_value,
-) -> list[_Learned] | NoLawFound:
+) -> list[_AgreeingRuns] | MissingLaw:
     """Return some calls on both sides, or why one has no law."""
-    runs = list[_Learned]()
+    runs = list[_AgreeingRuns]()
     while len(runs) < count:
         run = _learning_run(calling, pair, rng, located, draw)
-        if isinstance(run, NoLawFound):
+        if isinstance(run, MissingLaw):
             return run
         runs.append(run)
     return runs
 
 
-def _are_alike(runs: Sequence[_Learned]) -> bool:
+def _are_alike(runs: Sequence[_AgreeingRuns]) -> bool:
     return all(one.keys == runs[0].keys for one in runs)
 
 
-def _read_off(runs: Sequence[_Learned]) -> ReadOff | None:
+def _read_off(runs: Sequence[_AgreeingRuns]) -> ReadOff | None:
     if not _are_alike(runs) or not len(runs[0].values):
         return None
     scales = np.min([scales_of(one.own.meetings) for one in runs], axis=0)
     return learn_read_off([one.outcome for one in runs], [one.values for one in runs], scales)
 
 
-def _is_told(run: _Learned, read_off: ReadOff, first: _Learned) -> bool:
+def _is_told(run: _AgreeingRuns, read_off: ReadOff, first: _AgreeingRuns) -> bool:
     """Return whether the output of a run tells its noisy values, the same as in others."""
     scales = scales_of(run.own.meetings)
     return run.keys == first.keys and read_off.agrees(run.outcome, run.values, scales)
 
 
-def _law_of(calling: AnyCalls, runs: Sequence[_Learned], read_off: ReadOff) -> TracedLaw | None:
+def _law_of(
+    calling: AnyCalls, runs: Sequence[_AgreeingRuns], read_off: ReadOff
+) -> TracedLaw | None:
     """Return the law of runs, None where nothing of it can be checked."""
     keys, profile = _profile_noisy_values([(one.own, one.other) for one in runs])
     # Draws that both sides share have a loss of 0 by assumption: nothing of such a law could be
@@ -209,14 +211,14 @@ def _find_located_calls(calling: _Called, pair: Pair[Any], rng: Generator) -> li
     return found
 
 
-def _past_the_noise(own: RunTrace) -> NoLawFound:
+def _past_the_noise(own: RunTrace) -> MissingLaw:
     reason = "data reach the output past the noise"
     if own.look is not None:
         reason += ", after a draw was looked at by itself"
-    return NoLawFound(reason=reason, place=own.look)
+    return MissingLaw(reason=reason, place=own.look)
 
 
-class _Learned(NamedTuple):
+class _AgreeingRuns(NamedTuple):
     """Two runs that saw the same noisy values, and the one output of both."""
 
     own: RunTrace
@@ -236,7 +238,7 @@ def _learning_run(
     rng: Generator,
     located: Sequence[bool],
     draw: _Draw = draw_value,
-) -> _Learned | NoLawFound:
+) -> _AgreeingRuns | MissingLaw:
     """Return two runs, whose noisy values follow the law of either dataset in turn."""
     drawn = list[Array]()
 
@@ -250,18 +252,18 @@ def _learning_run(
     if (reason := find_unlawful_reason(own) or find_unlawful_reason(other)) is not None:
         return reason
     if [a.key for a in own.meetings] != [a.key for a in other.meetings]:
-        return NoLawFound(reason="the place where noise is added depends on the data")
+        return MissingLaw(reason="the place where noise is added depends on the data")
     try:
         outcome, another = (RunOutput.of(each.run.value, None) for each in (own, other))
     except NoLaw:
-        return NoLawFound(reason="the output holds a draw by itself")
+        return MissingLaw(reason="the output holds a draw by itself")
     if not same_outcome(outcome, another):
         return _past_the_noise(own)
     if not drawn:
-        return NoLawFound(reason="there is no noise")
+        return MissingLaw(reason="there is no noise")
     if sum(value.size for value in drawn) > _LONGEST:
-        return NoLawFound(reason=f"there are more than {_LONGEST:,} noisy numbers")
-    return _Learned(own, other, outcome, join_values(drawn))
+        return MissingLaw(reason=f"there are more than {_LONGEST:,} noisy numbers")
+    return _AgreeingRuns(own, other, outcome, join_values(drawn))
 
 
 def _profile_noisy_values(

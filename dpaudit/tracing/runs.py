@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.mechanisms.foreign.calling import Calls
-from dpaudit.tracing.determined import CLOSE, RunOutput
+from dpaudit.tracing.determined_values import CLOSE, RunOutput
 from dpaudit.tracing.draws import LawState, NoisyValue
 from dpaudit.tracing.lockstep import RunTrace, trace_run
 from dpaudit.tracing.watching import WatchedCalls
@@ -22,7 +22,7 @@ SAME_LOSS = 1e-9  # relative, of losses that are summed in two ways
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoLawFound:
+class MissingLaw:
     """Why no law was read, and the line of the source, where it is one."""
 
     reason: str
@@ -94,20 +94,20 @@ def run_with_forced_values(
     return trace_run(state, function, dataset)
 
 
-def find_unlawful_reason(trace: RunTrace) -> NoLawFound | None:
+def find_unlawful_reason(trace: RunTrace) -> MissingLaw | None:
     """Return why a run has no law that is read, None if it has one."""
     run = trace.run
     if trace.refusal is not None:
-        return NoLawFound(reason=trace.refusal[1], place=trace.refusal[0])
+        return MissingLaw(reason=trace.refusal[1], place=trace.refusal[0])
     if trace.unread:
         first = trace.unread[0]
-        return NoLawFound(reason=f"no rule for draws of {first.name}", place=first.place)
+        return MissingLaw(reason=f"no rule for draws of {first.name}", place=first.place)
     if run.error is not None:
-        return NoLawFound(reason=f"the function raises {run.error}")
+        return MissingLaw(reason=f"the function raises {run.error}")
     if run.seeds:
-        return NoLawFound(reason="the code seeds a generator itself", place=run.seeds[0][1])
+        return MissingLaw(reason="the code seeds a generator itself", place=run.seeds[0][1])
     if run.elsewhere:
-        return NoLawFound(reason="another thread draws")
+        return MissingLaw(reason="another thread draws")
     if run.copied:
-        return NoLawFound(reason="a generator is copied")
+        return MissingLaw(reason="a generator is copied")
     return None

@@ -78,7 +78,7 @@ class NoiseLaw(Protocol):
         ...
 
 
-class Located(NamedTuple):
+class LocatedValue(NamedTuple):
     """Centre and scale of a noisy value, shape as the value.
 
     Of many runs at once the centre has one axis more, the first: one centre a run.
@@ -99,9 +99,9 @@ class Located(NamedTuple):
             return None
         return "a centre that is not a number, or a scale that is not above 0"
 
-    def widened(self, times: float) -> Located:
+    def widened(self, times: float) -> LocatedValue:
         """Return the same centre with wider noise."""
-        return Located(self.centre, self.scale * times)
+        return LocatedValue(self.centre, self.scale * times)
 
 
 @dataclass(frozen=True)
@@ -129,51 +129,51 @@ class LocatedLaw:
     log_density: Callable[[Array], Array]
     distribution: Callable[[Array], Array]
     standard: Callable[[Generator, tuple[int, ...]], Array]
-    tilt: Callable[[Located, Array, float, Generator], tuple[Array, Array]]
+    tilt: Callable[[LocatedValue, Array, float, Generator], tuple[Array, Array]]
     mean_loss: Callable[[Array], Array]
     enclosed: Callable[[Real], Real]
     is_unbounded: bool = False
 
-    def draw(self, own: Located, rng: Generator) -> Array:
+    def draw(self, own: LocatedValue, rng: Generator) -> Array:
         """Return a noisy value."""
         return np.asarray(own.centre + own.scale * self.standard(rng, own.centre.shape))
 
-    def settle(self, value: Array, own: Located) -> Array | None:
+    def settle(self, value: Array, own: LocatedValue) -> Array | None:
         """Return the value: every number is possible."""
         return value
 
-    def loss(self, value: Array, own: Located, other: Located) -> float:
+    def loss(self, value: Array, own: LocatedValue, other: LocatedValue) -> float:
         """Return the log-density on the dataset over that on the neighbour."""
         return float(np.sum(self.log_ratio(value, own, other)))
 
-    def log_ratio(self, value: Array, own: Located, other: Located) -> Array:
+    def log_ratio(self, value: Array, own: LocatedValue, other: LocatedValue) -> Array:
         """Return the same of each entry, shape as the value."""
         here = self.log_density((value - own.centre) / own.scale) - np.log(own.scale)
         there = self.log_density((value - other.centre) / other.scale) - np.log(other.scale)
         return here - there
 
-    def divergence(self, own: Located, other: Located) -> float:
+    def divergence(self, own: LocatedValue, other: LocatedValue) -> float:
         """Return the expected loss, as if both had the dataset's scale."""
         return float(np.sum(self.mean_loss(np.abs(other.centre - own.centre) / own.scale)))
 
-    def moved(self, own: Located, other: Located) -> float:
+    def moved(self, own: LocatedValue, other: LocatedValue) -> float:
         """Return how far the centre moves, in the norm of the noise."""
         shift = other.centre - own.centre
         return float(np.linalg.norm(shift) if self.is_unbounded else np.abs(shift).sum())
 
-    def scale(self, own: Located) -> Array:
+    def scale(self, own: LocatedValue) -> Array:
         """Return the scale of each entry."""
         return own.scale
 
     def tilted(
-        self, own: Located, other: Located, tilt: float, rng: Generator
+        self, own: LocatedValue, other: LocatedValue, tilt: float, rng: Generator
     ) -> tuple[Array, float, float]:
         """Return a value drawn tilted; as it is where the scales differ."""
         value, loss, log_mgf = self.draw_tilted_entries(own, other, tilt, rng)
         return value, float(np.sum(loss)), float(np.sum(log_mgf))
 
     def draw_tilted_entries(
-        self, own: Located, other: Located, tilt: float, rng: Generator
+        self, own: LocatedValue, other: LocatedValue, tilt: float, rng: Generator
     ) -> tuple[Array, Array, Array]:
         """Return the same with the loss and the logarithm of each entry, shape as the value."""
         # Of other scales the tilted density may have no integral: draws are then those of the
@@ -185,11 +185,11 @@ class LocatedLaw:
         loss = self.log_ratio(value, own, other)
         return value, loss, tilt * loss
 
-    def uniforms(self, value: Array, own: Located, rng: Generator) -> Array:
+    def uniforms(self, value: Array, own: LocatedValue, rng: Generator) -> Array:
         """Return numbers uniform on (0, 1) if the value has this law, of the same shape."""
         return self.distribution((value - own.centre) / own.scale)
 
-    def enclosed_loss(self, value: Array, own: Located, other: Located) -> Real:
+    def enclosed_loss(self, value: Array, own: LocatedValue, other: LocatedValue) -> Real:
         """Return the loss with its error bound; doubles enter as the rationals that they are."""
         total = Real(0.0)
         sides = (own.centre, own.scale, other.centre, other.scale)
@@ -202,13 +202,17 @@ class LocatedLaw:
         return total
 
 
-def _tilt_gaussian(own: Located, shift: Array, tilt: float, rng: Generator) -> tuple[Array, Array]:
+def _tilt_gaussian(
+    own: LocatedValue, shift: Array, tilt: float, rng: Generator
+) -> tuple[Array, Array]:
     drawn = rng.standard_normal(own.centre.shape)
     value = own.centre - tilt * shift + own.scale * drawn
     return value, tilt * (1 + tilt) / 2 * (shift / own.scale) ** 2
 
 
-def _tilt_laplace(own: Located, shift: Array, tilt: float, rng: Generator) -> tuple[Array, Array]:
+def _tilt_laplace(
+    own: LocatedValue, shift: Array, tilt: float, rng: Generator
+) -> tuple[Array, Array]:
     apart = np.abs(shift) / own.scale
     pieces = _log_pieces(apart, tilt)
     log_mass = np.logaddexp(np.logaddexp(pieces[0], pieces[1]), pieces[2])
@@ -239,7 +243,7 @@ def _laplace_distribution(scales: Array) -> Array:
     return np.where(scales < 0, tail, 1 - tail)
 
 
-class Mixed(NamedTuple):
+class MixedVector(NamedTuple):
     """Centre of a noisy vector, and the matrix that independent standard noise is multiplied by."""
 
     centre: Array
@@ -259,9 +263,9 @@ class Mixed(NamedTuple):
             return "noise of low rank"
         return None
 
-    def widened(self, times: float) -> Mixed:
+    def widened(self, times: float) -> MixedVector:
         """Return the same centre with wider noise."""
-        return Mixed(self.centre, self.matrix * times)
+        return MixedVector(self.centre, self.matrix * times)
 
 
 _SINGULAR = 1e6  # condition numbers, beyond which what is solved for is lost in rounding
@@ -276,24 +280,24 @@ class MixedGaussian:
 
     is_unbounded = True
 
-    def draw(self, own: Mixed, rng: Generator) -> Array:
+    def draw(self, own: MixedVector, rng: Generator) -> Array:
         """Return a noisy vector."""
         return np.asarray(own.centre + own.matrix @ rng.standard_normal(own.shape))
 
-    def settle(self, value: Array, own: Mixed) -> Array | None:
+    def settle(self, value: Array, own: MixedVector) -> Array | None:
         """Return the value: every vector is possible."""
         return value
 
-    def _noise(self, value: Array, own: Mixed) -> Array:
+    def _noise(self, value: Array, own: MixedVector) -> Array:
         return np.asarray(np.linalg.solve(own.matrix, value - own.centre))
 
-    def loss(self, value: Array, own: Mixed, other: Mixed) -> float:
+    def loss(self, value: Array, own: MixedVector, other: MixedVector) -> float:
         """Return the log-density on the dataset over that on the neighbour."""
         here, there = (self._noise(value, one) for one in (own, other))
         (_, size), (_, other_size) = (np.linalg.slogdet(one.matrix) for one in (own, other))
         return float((there @ there - here @ here) / 2 + other_size - size)
 
-    def enclosed_loss(self, value: Array, own: Mixed, other: Mixed) -> Real:
+    def enclosed_loss(self, value: Array, own: MixedVector, other: MixedVector) -> Real:
         """Return the loss with its error bound; doubles enter as the rationals that they are."""
         total = Real(0.0)
         for sign, one in ((-0.5, own), (0.5, other)):
@@ -306,7 +310,7 @@ class MixedGaussian:
         return total
 
     def tilted(
-        self, own: Mixed, other: Mixed, tilt: float, rng: Generator
+        self, own: MixedVector, other: MixedVector, tilt: float, rng: Generator
     ) -> tuple[Array, float, float]:
         """Return a value drawn tilted; as it is where the matrices differ."""
         shift = other.centre - own.centre
@@ -314,23 +318,23 @@ class MixedGaussian:
             value = self.draw(own, rng)
             loss = self.loss(value, own, other)
             return value, loss, tilt * loss
-        value = self.draw(Mixed(own.centre - tilt * shift, own.matrix), rng)
+        value = self.draw(MixedVector(own.centre - tilt * shift, own.matrix), rng)
         square = float(np.sum(np.linalg.solve(own.matrix, shift) ** 2))
         return value, self.loss(value, own, other), tilt * (1 + tilt) / 2 * square
 
-    def divergence(self, own: Mixed, other: Mixed) -> float:
+    def divergence(self, own: MixedVector, other: MixedVector) -> float:
         """Return the expected loss, as if both had the dataset's matrix."""
         return self.moved(own, other) ** 2 / 2
 
-    def moved(self, own: Mixed, other: Mixed) -> float:
+    def moved(self, own: MixedVector, other: MixedVector) -> float:
         """Return how far the centre moves, in units of the noise."""
         return float(np.linalg.norm(self._noise(other.centre, own)))
 
-    def scale(self, own: Mixed) -> Array:
+    def scale(self, own: MixedVector) -> Array:
         """Return the least standard deviation of any direction, for every entry."""
         return np.full(own.shape, np.linalg.svd(own.matrix, compute_uv=False)[-1])
 
-    def uniforms(self, value: Array, own: Mixed, rng: Generator) -> Array:
+    def uniforms(self, value: Array, own: MixedVector, rng: Generator) -> Array:
         """Return numbers that are uniform on (0, 1), and independent, if the value has this law."""
         return np.asarray(ndtr(self._noise(value, own)))
 

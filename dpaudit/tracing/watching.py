@@ -13,12 +13,12 @@ from typing import Any
 from numpy.random import Generator
 
 from dpaudit.mechanisms.foreign.calling import CallForm, Calls
-from dpaudit.mechanisms.foreign.observed import CodeMechanism
+from dpaudit.mechanisms.foreign.code_mechanism import CodeMechanism
 
 _HELD = ("filters", "showwarning", "_showwarnmsg_impl")
 
 
-class Warned:
+class WarningState:
     """The content of the module `warnings` in one of two runs that take turns."""
 
     def __init__(self) -> None:

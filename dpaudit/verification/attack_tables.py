@@ -22,7 +22,7 @@ from scipy.special import betaincinv
 
 from dpaudit.verification.document import Document, Outcome
 from dpaudit.verification.drawn import Reader
-from dpaudit.verification.reals import Real, Undecided, exp, largest
+from dpaudit.verification.reals import Real, UndecidedComparison, exp, largest
 
 _INSIDE = 1e-11  # of a rate: the interval is a little wider than its ends are computed
 # Each row costs two tails of a binomial law in ball arithmetic; the limits bound the work that a
@@ -155,7 +155,7 @@ def binomial_above(hits: int, runs: int, rate: float) -> Real:
 
     Raises
     ------
-    Undecided
+    UndecidedComparison
         More digits are needed.
 
     Examples
@@ -166,5 +166,5 @@ def binomial_above(hits: int, runs: int, rate: float) -> Real:
     ends = arb(hits), arb(runs - hits + 1)
     found = Real(rate).ball.beta_lower(*ends, regularized=True)
     if not found.is_finite():
-        raise Undecided
+        raise UndecidedComparison
     return Real(found)

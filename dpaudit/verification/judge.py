@@ -38,7 +38,7 @@ from dpaudit.reals import (
     SECONDS,
     ComputationTimeout,
     Real,
-    Undecided,
+    UndecidedComparison,
     precision,
 )
 from dpaudit.verification.data import OtherPair
@@ -196,7 +196,7 @@ def decide_digits(path: str, computed: Callable[[], Computed]) -> Computed:
         try:
             with precision(digits, end - time.process_time()):
                 return computed()
-        except Undecided:
+        except UndecidedComparison:
             continue
         except ComputationTimeout as error:
             raise DataError(f"{path}: cannot be decided within {SECONDS:g} seconds") from error

@@ -28,8 +28,8 @@ from dpaudit.verification.drawn import (
 if TYPE_CHECKING:
     from dpaudit.extension.settings import Settings
     from dpaudit.guarantees.kinds import Guarantee
-    from dpaudit.mechanisms.foreign.isolated import Isolation, Placed
-    from dpaudit.mechanisms.foreign.observed import ObservationSettings
+    from dpaudit.mechanisms.foreign.code_mechanism import ObservationSettings
+    from dpaudit.mechanisms.foreign.isolation import Isolation, Placement
     from dpaudit.neighbours import Pair
     from dpaudit.report.schema import Result
 
@@ -101,7 +101,7 @@ def of_reader(document: Document, reader: Reader) -> tuple[Pair[Any], list[str],
 
 
 def _run_reader_audit(
-    document: Document, placed: Placed, pair: Pair[Any], settings: Settings, reader: Reader
+    document: Document, placed: Placement, pair: Pair[Any], settings: Settings, reader: Reader
 ) -> Result:
     from dpaudit.auditing.api import own_case
     from dpaudit.auditing.run import audit_case
@@ -159,16 +159,16 @@ def _part(document: Document, name: str) -> dict[str, Any]:
     return found
 
 
-def _place_reader_mechanism(document: Document, reader: Reader) -> tuple[Placed, list[str]]:
+def _place_reader_mechanism(document: Document, reader: Reader) -> tuple[Placement, list[str]]:
     """Return the reader's mechanism in processes of its own, and whether its code is another."""
     from dpaudit.mechanisms.foreign.code_identity import code_of
-    from dpaudit.mechanisms.foreign.isolated import isolate_mechanism, isolate_reference
-    from dpaudit.mechanisms.foreign.proxy import Isolated
+    from dpaudit.mechanisms.foreign.isolation import isolate_mechanism, isolate_reference
+    from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 
     make = isolate_reference if isinstance(reader.mechanism, str) else isolate_mechanism
     placed = make(reader.mechanism, _isolation(reader), _reading(reader))
     own = placed.mechanism
-    code = own.code if isinstance(own, Isolated) else code_of(own)
+    code = own.code if isinstance(own, IsolatedMechanism) else code_of(own)
     stated = _part(document, "mechanism").get("sha256")
     # A mechanism of which no file holds the code can never be shown to be that of the
     # certificate, so the hash has to be there and to agree.
@@ -181,14 +181,14 @@ def _place_reader_mechanism(document: Document, reader: Reader) -> tuple[Placed,
 def _isolation(reader: Reader) -> Isolation:
     """Return where the reader's own code runs, and for how long."""
     from dpaudit.execution.processes import Limits
-    from dpaudit.mechanisms.foreign.isolated import Isolation
+    from dpaudit.mechanisms.foreign.isolation import Isolation
 
     return Isolation(limits=Limits(timeout=reader.seconds))
 
 
 def _reading(reader: Reader) -> ObservationSettings:
     """Return how the reader says that the mechanism is called."""
-    from dpaudit.mechanisms.foreign.observed import ObservationSettings
+    from dpaudit.mechanisms.foreign.code_mechanism import ObservationSettings
 
     return ObservationSettings(
         reader.form, reader.read, tuple(reader.observe), tuple(reader.ignore), reader.fresh

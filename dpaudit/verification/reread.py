@@ -42,7 +42,7 @@ def compare_code(checking: Checking, reader: Reader) -> tuple[list[str], list[st
     from dpaudit.affine.elsewhere import reread_views
     from dpaudit.affine.form import NotAffine
     from dpaudit.execution.processes import Limits
-    from dpaudit.mechanisms.foreign.isolated import Isolation
+    from dpaudit.mechanisms.foreign.isolation import Isolation
 
     shape = _require_small_shape(checking, checking.document.instance.get("private"))
     try:

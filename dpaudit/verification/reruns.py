@@ -167,7 +167,7 @@ def beyond_data(reader: Reader, pair: Pair[Any]) -> list[str]:
 
 
 def _find_touched_state(reader: Reader, pair: Pair[Any]) -> list[tuple[str, str]]:
-    from dpaudit.mechanisms.foreign.observed import ObservationSettings
+    from dpaudit.mechanisms.foreign.code_mechanism import ObservationSettings
     from dpaudit.mechanisms.foreign.reached_state import beyond_data_of
 
     reading = ObservationSettings(reader.form, reader.read, ("exceptions",))

@@ -28,7 +28,7 @@ from typing import Any
 from flint import arb, arb_mat, fmpq, fmpz_mat, nmod_mat
 
 from dpaudit.errors import VerbatimText, shorten_repr
-from dpaudit.reals import SECONDS, Matrix, Real, Undecided, exp, largest, length, log
+from dpaudit.reals import SECONDS, Matrix, Real, UndecidedComparison, exp, largest, length, log
 from dpaudit.report.formatting import format_significant
 from dpaudit.verification.document import Document
 from dpaudit.verification.linear import (
@@ -120,7 +120,7 @@ class ObserverView:
 
         Raises
         ------
-        Undecided
+        UndecidedComparison
             These digits do not tell whether S is regular.
         """
         if not self._data or not self._noise or not self._basis:
@@ -132,7 +132,7 @@ class ObserverView:
         # Balls that are too wide and rows that depend on each other look alike here. The kernel
         # in whole numbers tells them apart: if it is empty, more digits help; if not, dependent
         # rows have to go first.
-        except Undecided:
+        except UndecidedComparison:
             if self._kernel is not None or not self._find_kernel():
                 raise
             return self.gram()
@@ -326,7 +326,7 @@ class Checking:
 
         Raises
         ------
-        Undecided
+        UndecidedComparison
             These digits do not tell.
         """
         failures, said = list(self._list_unknown_names()), list[tuple[float, str]]()
@@ -425,7 +425,7 @@ def largest_eigenvalue(matrix: Matrix) -> Real:
         return Real(0)
     trace = _compute_matrix_trace(matrix)
     if not trace > 0:
-        raise Undecided
+        raise UndecidedComparison
     # Each square is divided by its trace, or 2^40-th powers would leave the range of any
     # exponent.
     power, root = matrix * (1 / trace), Real(1)

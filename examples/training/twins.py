@@ -19,7 +19,7 @@ from scipy.special import expit
 
 import dpaudit
 from dpaudit.datasets import breast_cancer
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 
 RATE, NOISE, STEPS, CLIP, DELTA, LEARNING_RATE = 0.25, 2.0, 8, 1.0, 1e-5, 0.002
 SIZES = [11, 11, 11, 2]  # of the layers

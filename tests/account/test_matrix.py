@@ -20,7 +20,7 @@ from dpaudit.accounting.events import GaussianRelease, PoissonSubsampledGaussian
 from dpaudit.accounting.matrices.participation import Participation
 from dpaudit.accounting.matrices.sensitivity import best_signs, compute_squared_sensitivity, root_up
 from dpaudit.accounting.matrices.strategies import Dense, Toeplitz, Tree
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.accounts.account import account
 from dpaudit.accounts.correlated import CORRELATED, CorrelatedParameters, distance
 from dpaudit.accounts.matrix import (

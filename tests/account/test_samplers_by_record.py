@@ -18,7 +18,7 @@ from dpaudit.accounting.events import (
     PoissonSubsampledGaussian,
     ShuffledGaussian,
 )
-from dpaudit.accounting.proved import bound_proved_epsilon
+from dpaudit.accounting.strongest_guarantee import bound_proved_epsilon
 from dpaudit.accounts.target import read_target
 from dpaudit.accounts.training import COVERED, Training, _against_poisson
 from dpaudit.errors import InvalidArgument

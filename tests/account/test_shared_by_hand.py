@@ -28,7 +28,6 @@ from dpaudit.accounting.events import (
     get_releases,
     repeat_event,
 )
-from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.samples import (
     SampleRelease,
     _as_gaussian,
@@ -46,6 +45,7 @@ from dpaudit.accounting.sharing import (
     one_sample,
     sampler_of,
 )
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.accounts.sharing import _tree_event, _with_noise, compute_event_totals, tables_of
 from dpaudit.errors import InvalidArgument
 

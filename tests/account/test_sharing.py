@@ -20,9 +20,9 @@ from dpaudit.accounting.events import (
     PoissonSubsampledLaplace,
     Sequence,
 )
-from dpaudit.accounting.proved import bound_proved_epsilon, proved_guarantee
 from dpaudit.accounting.samples import if_shared, ways_of
 from dpaudit.accounting.sharing import get_alternatives, one_budget, one_sample
+from dpaudit.accounting.strongest_guarantee import bound_proved_epsilon, proved_guarantee
 from dpaudit.accounts.releases import KINDS
 from dpaudit.accounts.sharing import BUDGET, ROUND
 from dpaudit.accounts.target import AccountTarget

@@ -23,8 +23,8 @@ from dpaudit.accounting.events import (
     ZeroConcentratedRelease,
     repeat_event,
 )
-from dpaudit.accounting.proved import NumericalDP, proved_guarantee
 from dpaudit.accounting.renyi import RenyiCurveDP
+from dpaudit.accounting.strongest_guarantee import NumericalDP, proved_guarantee
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 
 ONE = {

@@ -11,7 +11,7 @@ import pytest
 
 from dpaudit.accounting.events import AllocatedGaussian, GaussianRelease, Sequence
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.pairs.allocation import Allocated
+from dpaudit.accounting.pairs.allocation import AllocationRatio
 from dpaudit.accounting.series.inversion import bound_epsilon_by_inversion
 from dpaudit.errors import InvalidArgument
 
@@ -67,7 +67,7 @@ def product(one, other):
 
 @pytest.mark.parametrize(("batches", "noise"), [(1, 1.0), (7, 0.8), (100, 1.0), (1000, 2.0)])
 def test_moments_by_partitions_lie_between_the_laws(batches, noise):
-    laws = [Allocated(batches, noise, upper).law(1e-40) for upper in (False, True)]
+    laws = [AllocationRatio(batches, noise, upper).law(1e-40) for upper in (False, True)]
     for order in range(2, 6):
         below, above = (
             float(np.exp(law.log_masses + order * law.log_ratios).sum()) for law in laws
@@ -79,7 +79,7 @@ def test_moments_by_partitions_lie_between_the_laws(batches, noise):
 
 @pytest.mark.parametrize("upper", [False, True])
 def test_masses_and_the_mean_stay(upper):
-    law = Allocated(37, 0.7, upper).law(1e-20)
+    law = AllocationRatio(37, 0.7, upper).law(1e-20)
     q = np.exp(law.log_masses)
     assert q.sum() == pytest.approx(1, abs=1e-9)
     assert q @ np.exp(law.log_ratios) + law.infinite == pytest.approx(1, abs=1e-9)
@@ -92,7 +92,7 @@ def test_what_is_cut_off_on_the_way_is_an_infinite_ratio(batches, noise):
 
     With little noise all of it comes from the single batches, with more from the later sums.
     """
-    law = Allocated(batches, noise, True).law(0.1)
+    law = AllocationRatio(batches, noise, True).law(0.1)
     q = np.exp(law.log_masses)
     assert law.infinite > (2e-3 if noise < 0.5 else 1e-7)
     assert q.sum() == pytest.approx(1, abs=1e-9)
@@ -200,13 +200,13 @@ def test_noise_that_nobody_takes_is_refused(noise):
 
 def test_a_law_that_rounds_to_the_wrong_side_is_caught(monkeypatch):
     """Negative control: if the law above is rounded like the one below, moments leave it."""
-    rounded = Allocated._rounded
+    rounded = AllocationRatio._rounded
 
     def broken(self, values, masses, nodes):
         at, lost = rounded(self, values, masses, nodes)
         return np.stack([np.append(at[1:], 0.0), lost]) if self.upper else np.stack([at, lost])
 
-    monkeypatch.setattr(Allocated, "_rounded", broken)
-    law = Allocated(7, 0.8, True).law(1e-30)
+    monkeypatch.setattr(AllocationRatio, "_rounded", broken)
+    law = AllocationRatio(7, 0.8, True).law(1e-30)
     moment = float(np.exp(law.log_masses + 2 * law.log_ratios).sum())
     assert moment < exact_moment(7, 0.8, 2)

@@ -19,7 +19,7 @@ from dpaudit.accounting.events import (
     ShuffledGaussian,
 )
 from dpaudit.accounting.grid.numerical import numerical_delta
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.laws.allocated_draws import draws_beyond
 
 # What aimed draws of balls and bins pay: no output may pay more than the bound

@@ -20,7 +20,7 @@ from dpaudit.accounting.events import (
     Sequence,
     ZeroConcentratedRelease,
 )
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.gaussian import mu_at
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from dpaudit.accounting import accountants, proved
+from dpaudit.accounting import accountants, strongest_guarantee
 from dpaudit.accounting.accountants import (
     ACCOUNTANTS,
     AccountantAnswer,
@@ -47,7 +47,7 @@ from dpaudit.accounting.optimal import (
     make_optimal_composition,
 )
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.accounting.proved import (
+from dpaudit.accounting.strongest_guarantee import (
     NumericalDP,
     TabulatedDP,
     WorstOf,
@@ -450,7 +450,7 @@ def test_the_lower_end_of_what_is_proved_of_equal_releases_is_below_the_truth():
 def test_a_bound_without_a_grid_is_taken_where_it_is_small_enough_alone(monkeypatch):
     numerical = NumericalDP(LaplaceRelease(sensitivity=0.1, noise_scale=1.0, count=3))
     numerical._known[0.2] = 0.01
-    monkeypatch.setattr(proved, "chernoff_delta", lambda *_: 0.02)
+    monkeypatch.setattr(strongest_guarantee, "chernoff_delta", lambda *_: 0.02)
     assert numerical.delta_within(0.2, 0.02) == 0.02
     assert numerical.delta_within(0.2, 0.0199) == 0.01
     group = numerical.group(3)

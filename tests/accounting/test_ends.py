@@ -33,8 +33,8 @@ from dpaudit.accounting.events import (
 from dpaudit.accounting.grid.numerical import epsilon_of
 from dpaudit.accounting.optimal import OptimalComposition, make_optimal_composition
 from dpaudit.accounting.pairs.composition import Bracket, Composition
-from dpaudit.accounting.proved import bound_proved_epsilon, proved_guarantee
 from dpaudit.accounting.renyi import RenyiCurveDP, compute_zcdp_guarantee
+from dpaudit.accounting.strongest_guarantee import bound_proved_epsilon, proved_guarantee
 from dpaudit.guarantees import gaussian, rounding
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, ZeroConcentratedDP
 from tests.accounting.exact_profiles import (

@@ -10,21 +10,21 @@ from mpmath import mp
 from scipy.stats import binom
 
 from dpaudit.accounting.discrete_events import RandomizedResponse
-from dpaudit.accounting.grid.convolution import _ROUNDING, _UNDERFLOW, Convolved
+from dpaudit.accounting.grid.convolution import _ROUNDING, _UNDERFLOW, Convolution
+from dpaudit.accounting.pairs.closed_forms import GaussianPair, LaplacePair, bound_wave_rounding
 from dpaudit.accounting.pairs.composition import Composition
-from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair, bound_wave_rounding
 from dpaudit.accounting.pairs.pair import (
     _round_order_to_power,
     compute_tilted_log_moments,
     farthest_moment,
 )
-from dpaudit.accounting.proved import _compute_expm1_ratio
 from dpaudit.accounting.series.decided_outputs import _bound_log_loss_removal
+from dpaudit.accounting.strongest_guarantee import _compute_expm1_ratio
 from dpaudit.guarantees.rounding import UNIT
 
 
 def law(masses, spacing=0.1, astray=0.0, noise=0.0):
-    return Convolved(np.asarray(masses, dtype=float), -3, spacing, -2.0, astray, noise)
+    return Convolution(np.asarray(masses, dtype=float), -3, spacing, -2.0, astray, noise)
 
 
 def distances(found):

@@ -24,14 +24,14 @@ from dpaudit.accounting.events import (
     repeat_event,
 )
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.pairs.composition import Bracket, Composition
-from dpaudit.accounting.pairs.exponential_norm import ExponentialNormPair, ObjectivePerturbationPair
-from dpaudit.accounting.pairs.known import (
+from dpaudit.accounting.pairs.closed_forms import (
     GaussianPair,
     LaplacePair,
     RandomizedResponsePair,
     SubsampledGaussianPair,
 )
+from dpaudit.accounting.pairs.composition import Bracket, Composition
+from dpaudit.accounting.pairs.exponential_norm import ExponentialNormPair, ObjectivePerturbationPair
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 
 CELLS = 2**13

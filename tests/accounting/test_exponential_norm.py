@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from dpaudit.accounting.events import ExponentialNormRelease, LaplaceRelease
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
+from dpaudit.accounting.pairs.closed_forms import LaplacePair
 from dpaudit.accounting.pairs.exponential_norm import ExponentialNormPair, bessel_ratio, pair_of
-from dpaudit.accounting.pairs.known import LaplacePair
 from dpaudit.accounting.pairs.pair import characteristic_of, log_mgf_of
 from dpaudit.errors import InvalidArgument
 

@@ -19,9 +19,9 @@ from dpaudit.accounting.events import (
 )
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.accounting.pairs.composition import Composition
-from dpaudit.accounting.proved import NumericalDP, bound_proved_epsilon
 from dpaudit.accounting.renyi import RenyiCurveDP
 from dpaudit.accounting.series.inversion import bound_epsilon_by_inversion
+from dpaudit.accounting.strongest_guarantee import NumericalDP, bound_proved_epsilon
 
 
 def minimiser(shift, dimension, count=1, determinant=0.0):

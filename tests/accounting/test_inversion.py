@@ -21,11 +21,11 @@ from dpaudit.accounting.events import (
     Sequence,
 )
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
-from dpaudit.accounting.pairs import composition, known
+from dpaudit.accounting.pairs import closed_forms, composition
+from dpaudit.accounting.pairs.closed_forms import GaussianPair, LaplacePair, SubsampledGaussianPair
 from dpaudit.accounting.pairs.composition import Bracket, Composition
-from dpaudit.accounting.pairs.known import GaussianPair, LaplacePair, SubsampledGaussianPair
-from dpaudit.accounting.proved import NumericalDP
 from dpaudit.accounting.series.inversion import bound_delta_by_inversion, bound_epsilon_by_inversion
+from dpaudit.accounting.strongest_guarantee import NumericalDP
 from dpaudit.errors import ConvergenceError, InvalidArgument
 from dpaudit.guarantees.gaussian import log_delta
 
@@ -165,7 +165,7 @@ def test_a_moment_that_is_only_bounded_is_no_basis_for_a_lower_end(monkeypatch):
         bound_delta_by_inversion(event, 5.0)
     grid = numerical_delta(event, 5.0, 2**12)  # it keeps to smaller orders
     assert grid.lower <= honest.lower <= honest.upper <= grid.upper
-    monkeypatch.setattr("dpaudit.accounting.proved.numerical_delta", lambda *_: grid)
+    monkeypatch.setattr("dpaudit.accounting.strongest_guarantee.numerical_delta", lambda *_: grid)
     assert NumericalDP(event).delta(5.0) == grid.upper
 
 
@@ -269,9 +269,9 @@ def test_an_envelope_tells_what_a_rare_record_moves():
 
 
 def test_an_eighth_of_the_variation_is_no_envelope(monkeypatch):
-    whole = known._bound_tilted_parts
+    whole = closed_forms._bound_tilted_parts
     monkeypatch.setattr(
-        known, "_bound_tilted_parts", lambda *of: (whole(*of)[0], whole(*of)[1] / 8)
+        closed_forms, "_bound_tilted_parts", lambda *of: (whole(*of)[0], whole(*of)[1] / 8)
     )
     pair = SubsampledGaussianPair(0.4, 0.9).trimmed(1e-14)
     cases = [(order, u) for order in (0.3, 4.0, 25.0) for u in (1.0, 3.0, 10.0, 30.0)]

@@ -24,9 +24,9 @@ from dpaudit.accounting.events import (
     Sequence,
 )
 from dpaudit.accounting.grid.numerical import chernoff_delta, numerical_delta, numerical_epsilon
+from dpaudit.accounting.pairs.closed_forms import SubsampledGaussianPair
 from dpaudit.accounting.pairs.composition import Bracket, Composition
-from dpaudit.accounting.pairs.known import SubsampledGaussianPair
-from dpaudit.accounting.proved import NumericalDP
+from dpaudit.accounting.strongest_guarantee import NumericalDP
 from dpaudit.errors import ConvergenceError
 
 # Sums of parameters are rounded: brackets may be off by that much.
@@ -286,8 +286,8 @@ def test_cells_that_count_too_little_are_caught(monkeypatch, count):
     def wrong(*args):
         law = honest(*args)
         cells = law.cells_q
-        moved = grid.Tilted(grid.np.roll(cells.masses, -1), cells.first, cells.log_total)
-        return grid.Rounded(law.above, law.cells_p, moved, law.drift)
+        moved = grid.TiltedMasses(grid.np.roll(cells.masses, -1), cells.first, cells.log_total)
+        return grid.RoundedLaw(law.above, law.cells_p, moved, law.drift)
 
     assert numerical_delta(laplace(1.0, count), 0.4).width > 0
     monkeypatch.setattr("dpaudit.accounting.grid.numerical.round_loss_law", wrong)
@@ -372,7 +372,7 @@ def test_the_saddle_factor_has_its_limit_at_small_orders(order):
 
 def test_mass_that_leaves_the_window_is_counted_as_astray():
     """Four steps of 0 to 7 cells reach 28: a window of the first 16 leaves a known share out."""
-    part = grid.Tilted(grid.np.full(8, 1 / 8), 0, 0.0)
+    part = grid.TiltedMasses(grid.np.full(8, 1 / 8), 0, 0.0)
     sums = [sum(cells) for cells in itertools.product(range(8), repeat=4)]
     outside = sum(one >= 16 for one in sums) / len(sums)
     law = grid.convolve_laws([(part, 4)], 0, 16, 0.1, (1.0, 1.0), 1e-3, 1)

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from dpaudit.accounting.pairs.exponential_norm import ExponentialNormPair, ObjectivePerturbationPair
-from dpaudit.accounting.pairs.known import (
+from dpaudit.accounting.pairs.closed_forms import (
     GaussianPair,
     LaplacePair,
     RandomizedResponsePair,
     SubsampledGaussianPair,
 )
+from dpaudit.accounting.pairs.exponential_norm import ExponentialNormPair, ObjectivePerturbationPair
 from dpaudit.accounting.pairs.pair import log_mgf_of
 
 PAIRS = [

@@ -31,8 +31,14 @@ from dpaudit.accounting.events import (
     Sequence,
     ShuffledGaussian,
 )
-from dpaudit.accounting.pairs import known
-from dpaudit.accounting.pairs.allocation import Allocated
+from dpaudit.accounting.pairs import closed_forms
+from dpaudit.accounting.pairs.allocation import AllocationRatio
+from dpaudit.accounting.pairs.closed_forms import (
+    GaussianPair,
+    LaplacePair,
+    RandomizedResponsePair,
+    SubsampledGaussianPair,
+)
 from dpaudit.accounting.pairs.composition import (
     Bracket,
     Composition,
@@ -46,17 +52,11 @@ from dpaudit.accounting.pairs.finite import (
     ResponseRatios,
     SampledLaplaceRatios,
 )
-from dpaudit.accounting.pairs.known import (
-    GaussianPair,
-    LaplacePair,
-    RandomizedResponsePair,
-    SubsampledGaussianPair,
-)
 from dpaudit.accounting.pairs.mixtures import (
     ORIGIN,
-    LargestOfShuffled,
     Mixture,
     MixturePair,
+    ShuffledMaximum,
     _compute_draw_probabilities,
     make_fixed_size_pair,
     make_fixed_size_redraw_pair,
@@ -367,7 +367,7 @@ def test_parts_of_a_tilted_law_have_their_masses_and_how_far_their_densities_var
     """From each point on, and up to the next one; a density ends where its part does."""
     pair = SubsampledGaussianPair(0.2, 1.5, removal)
     y, masses, density = pair.tilted(order)
-    least, varied = known._bound_tilted_parts(pair, order)
+    least, varied = closed_forms._bound_tilted_parts(pair, order)
     cells = np.minimum(masses[1:], masses[:-1]) * np.diff(y)
     steps = np.abs(np.diff(density))
     count = len(cells)
@@ -375,12 +375,18 @@ def test_parts_of_a_tilted_law_have_their_masses_and_how_far_their_densities_var
     assert least[0] == 1.0
     for n in (0, 1, count // 2, count - 1):
         above, below = cells[n:].sum(), cells[: n + 1].sum()
-        assert n == 0 or least[n] == pytest.approx((1 - known._LESS) * above, rel=1e-9, abs=1e-290)
-        assert least[count + n] == pytest.approx((1 - known._LESS) * below, rel=1e-9, abs=1e-290)
+        assert n == 0 or least[n] == pytest.approx(
+            (1 - closed_forms._LESS) * above, rel=1e-9, abs=1e-290
+        )
+        assert least[count + n] == pytest.approx(
+            (1 - closed_forms._LESS) * below, rel=1e-9, abs=1e-290
+        )
         to_end = steps[n:].sum() + density[n] + density[-1]
         from_begin = steps[: n + 1].sum() + density[0] + density[n + 1]
-        assert varied[n] == pytest.approx(known._MARGIN * to_end, rel=1e-9, abs=1e-290)
-        assert varied[count + n] == pytest.approx(known._MARGIN * from_begin, rel=1e-9, abs=1e-290)
+        assert varied[n] == pytest.approx(closed_forms._MARGIN * to_end, rel=1e-9, abs=1e-290)
+        assert varied[count + n] == pytest.approx(
+            closed_forms._MARGIN * from_begin, rel=1e-9, abs=1e-290
+        )
 
 
 # --- which pair dominates which release -------------------------------------------------------
@@ -441,23 +447,23 @@ def test_what_is_attained_is_no_more_than_some_neighbours_lose():
     [
         (
             AllocatedGaussian(batches=8, noise_multiplier=4.0),
-            RatioPair(Allocated(8, 4.0)),
-            RatioPair(Allocated(8, 4.0, upper=False)),
+            RatioPair(AllocationRatio(8, 4.0)),
+            RatioPair(AllocationRatio(8, 4.0, upper=False)),
         ),
         (
             AllocatedGaussian(batches=8, noise_multiplier=0.08),
             GaussianPair(12.5),
-            RatioPair(LargestOfShuffled(8, 12.5, 0.0)),
+            RatioPair(ShuffledMaximum(8, 12.5, 0.0)),
         ),
         (
             ShuffledGaussian(batches=8, noise_multiplier=4.0),
             GaussianPair(0.25),
-            RatioPair(LargestOfShuffled(8, 0.5, 0.25)),
+            RatioPair(ShuffledMaximum(8, 0.5, 0.25)),
         ),
         (
             ShuffledGaussian(batches=8, noise_multiplier=4.0, relation=REPLACE),
             GaussianPair(0.5),
-            RatioPair(LargestOfShuffled(8, 0.5, 0.0)),
+            RatioPair(ShuffledMaximum(8, 0.5, 0.0)),
         ),
     ],
 )
@@ -472,7 +478,7 @@ def test_the_ratio_of_an_epoch_has_the_mean_and_spread_of_its_batches(batches):
     exact = math.expm1(1 / 1.5**2) / batches
     spreads = []
     for upper in (False, True):
-        law = Allocated(batches, 1.5, upper=upper).law(1e-12)
+        law = AllocationRatio(batches, 1.5, upper=upper).law(1e-12)
         masses, ratios = np.exp(law.log_masses), np.exp(law.log_ratios)
         assert math.isclose(masses.sum(), 1, rel_tol=1e-8)
         assert math.isclose(masses @ ratios + law.infinite, 1, rel_tol=1e-8)
@@ -485,7 +491,7 @@ def test_the_ratio_of_an_epoch_has_the_mean_and_spread_of_its_batches(batches):
 
 @pytest.mark.parametrize(("shift", "other"), [(1.0, 0.5), (1.0, 0.0)])
 def test_the_largest_output_of_an_epoch_by_its_distribution_functions(shift, other):
-    low = LargestOfShuffled(3, shift, other).law(1e-14)
+    low = ShuffledMaximum(3, shift, other).law(1e-14)
     y = np.linspace(-6, 9, 30_001)
     p, q = (np.diff(norm.cdf(y - mean) * norm.cdf(y) ** 2) for mean in (shift, other))
     for level in (1.0, 1.2, 2.0):

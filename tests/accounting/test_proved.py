@@ -1,9 +1,9 @@
 """What is proved of an event: which end is known, of which direction, of which alternative."""
 
 from dpaudit.accounting.events import GaussianRelease, LaplaceRelease, ZeroConcentratedRelease
+from dpaudit.accounting.pairs.closed_forms import LaplacePair, SubsampledGaussianPair
 from dpaudit.accounting.pairs.composition import Composition
-from dpaudit.accounting.pairs.known import LaplacePair, SubsampledGaussianPair
-from dpaudit.accounting.proved import bound_proved_epsilon, bound_worst_proved_epsilon
+from dpaudit.accounting.strongest_guarantee import bound_proved_epsilon, bound_worst_proved_epsilon
 from dpaudit.guarantees.kinds import GaussianDP
 
 

@@ -28,18 +28,18 @@ from dpaudit.accounting.grid.numerical import (
 )
 from dpaudit.accounting.pairs.composition import Composition
 from dpaudit.accounting.pairs.mixtures import (
-    FixedSizeReplaced,
-    LargestOfShuffled,
+    FixedSizeReplacement,
     Mixture,
     MixturePair,
+    ShuffledMaximum,
     make_fixed_size_pair,
     make_fixed_size_redraw_pair,
     make_replacement_draw_pair,
     poisson_replaced,
 )
 from dpaudit.accounting.pairs.ratios import RatioPair, mirror_ratio_laws, round_cells_to_ratios
-from dpaudit.accounting.proved import bound_proved_epsilon
 from dpaudit.accounting.series.inversion import bound_epsilon_by_inversion
+from dpaudit.accounting.strongest_guarantee import bound_proved_epsilon
 from dpaudit.errors import ConvergenceError, InvalidArgument
 
 LINE = np.linspace(-30, 30, 200_001)
@@ -195,7 +195,7 @@ def test_weights_that_are_missing_are_an_infinite_ratio_and_no_ratio(weights):
 
 
 def test_a_record_that_is_drawn_more_often_than_is_looked_at_is_told():
-    source = FixedSizeReplaced((0.5, 0.3), 1.0, lost=0.2)
+    source = FixedSizeReplacement((0.5, 0.3), 1.0, lost=0.2)
     law = source.law(1e-20)
     assert law.infinite == pytest.approx(0.4, abs=1e-9)  # of those that are drawn at all
     assert law.vanishing == pytest.approx(0.4, abs=1e-9)
@@ -219,7 +219,7 @@ def test_the_largest_output_is_as_drawn(relation):
     means = {True: 2.0, False: 1.0 if relation == "zero-out-record" else 0.0}
     noise = sigma * rng.standard_normal((2, epochs, batches))
     at = rng.integers(batches, size=(2, epochs, 1))
-    law = LargestOfShuffled(batches, 2 / sigma, means[False] / sigma)
+    law = ShuffledMaximum(batches, 2 / sigma, means[False] / sigma)
     edges = np.linspace(-10, 15, 400)
     for side, mean in enumerate(means.values()):
         sums = noise[side]
@@ -281,12 +281,12 @@ def test_shuffling_loses_more_than_poisson_claims():
 
 def test_a_shift_that_is_too_large_contradicts_the_upper_end(monkeypatch):
     """Negative control: with a record that moves its batch by 3, the ends change places."""
-    honest = LargestOfShuffled._log_masses
+    honest = ShuffledMaximum._log_masses
 
     def broken(self, edges, mean):
         return honest(self, edges, 1.5 * mean if mean == self.shift else mean)
 
-    monkeypatch.setattr(LargestOfShuffled, "_log_masses", broken)
+    monkeypatch.setattr(ShuffledMaximum, "_log_masses", broken)
     with pytest.raises(ConvergenceError, match="expected them in order"):
         numerical_epsilon(ShuffledGaussian(batches=101, noise_multiplier=0.6), 1e-5)
 

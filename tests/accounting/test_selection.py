@@ -18,9 +18,9 @@ from dpaudit.accounting.events import (
     Sequence,
     repeat_event,
 )
-from dpaudit.accounting.proved import proved_guarantee
 from dpaudit.accounting.renyi import RenyiCurveDP, renyi_divergence
 from dpaudit.accounting.selection import compute_poisson_divergence, parameter_of
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 
 ORDERS = np.array([1.3, 2.0, 5.0, 30.0])

@@ -24,11 +24,11 @@ from dpaudit.accounting.events import (
     LaplaceRelease,
     PoissonSubsampledGaussian,
 )
-from dpaudit.accounting.pairs.allocation import Allocated
+from dpaudit.accounting.pairs.allocation import AllocationRatio
 from dpaudit.accounting.pairs.composition import Composition, _is_replacing_records
-from dpaudit.accounting.proved import NumericalDP
 from dpaudit.accounting.renyi import _log_gap
 from dpaudit.accounting.selection import negative_binomial, parameter_of
+from dpaudit.accounting.strongest_guarantee import NumericalDP
 
 
 def test_the_lower_end_of_gaussian_releases_is_of_a_mu_that_was_rounded_down(monkeypatch):
@@ -85,7 +85,7 @@ def test_a_record_takes_a_place_where_others_are_left_for_it(sampling, records, 
 @pytest.mark.parametrize("batches", [1, 3, 12])
 def test_what_sums_of_masses_may_be_off_by_grows_with_the_batches(batches):
     off = batches * ((16 * 1024 + 1024) * 2.0**-53 + 1e-13)
-    below, above = (Allocated(batches, 2.0, upper).law(1e-12) for upper in (False, True))
+    below, above = (AllocationRatio(batches, 2.0, upper).law(1e-12) for upper in (False, True))
     assert below.slack == pytest.approx(1e-13 + 2 * off, abs=0)
     assert above.slack == 1e-13
     total = [float(np.exp(law.log_masses).sum()) for law in (below, above)]
@@ -115,7 +115,7 @@ def test_a_number_of_cells_is_that_of_a_grid_which_is_then_used():
 
 def tilted(masses, first=0, log_total=-1.0):
     masses = np.array(masses)
-    return convolution.Tilted(masses / masses.sum(), first, log_total)
+    return convolution.TiltedMasses(masses / masses.sum(), first, log_total)
 
 
 def test_a_convolution_errs_by_every_copy_and_to_its_side():

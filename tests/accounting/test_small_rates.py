@@ -7,7 +7,7 @@ import pytest
 
 from dpaudit.accounting.calibrate import calibrate
 from dpaudit.accounting.events import PoissonSubsampledGaussian
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.accounts.training import Training, format_training_scope
 from dpaudit.errors import ConvergenceError, InvalidArgument
 

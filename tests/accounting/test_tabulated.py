@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaudit.accounting.events import GaussianRelease, LaplaceRelease
-from dpaudit.accounting.proved import NumericalDP, TabulatedDP
+from dpaudit.accounting.strongest_guarantee import NumericalDP, TabulatedDP
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP
 
 TABLES = {

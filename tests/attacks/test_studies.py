@@ -15,7 +15,7 @@ from dpaudit.attacks.reconstruction.bound import candidates_success
 from dpaudit.attacks.reconstruction.study import make_candidate_datasets, right_guesses
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.counted import ThresholdEvent
+from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.execution import Silent
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.laws.steps import GaussianSteps, Step

@@ -18,7 +18,7 @@ from dpaudit.auditing.specification.baseline import (
 )
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.report.acceptance import format_acceptance
 from dpaudit.report.document import read_report, write_report
 from dpaudit.report.schema import BudgetEntry, CarryingEvent, Environment, Report

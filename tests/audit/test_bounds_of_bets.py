@@ -19,7 +19,7 @@ from dpaudit.auditing.run import audit_case
 from dpaudit.estimation.sequential.game import STAKES, BettingTarget
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import PureDP, RenyiDP, ZeroConcentratedDP
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.report.render import render_html
 from dpaudit.report.schema import Environment, Report

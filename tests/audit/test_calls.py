@@ -21,8 +21,8 @@ from dpaudit.execution import Executor
 from dpaudit.execution.failures import DrawTimeout
 from dpaudit.extension.settings import Settings
 from dpaudit.mechanisms.foreign import instances
-from dpaudit.mechanisms.foreign.isolated import Isolation
-from dpaudit.mechanisms.foreign.observed import CodeMechanism, as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import CodeMechanism, as_mechanism
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.schema import BudgetEntry, Measured, Result
 from dpaudit.verdicts import STATUSES

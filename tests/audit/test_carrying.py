@@ -8,10 +8,10 @@ import pytest
 import dpaudit
 from dpaudit.auditing.explain.carrying_event import _of_one_number, _search_event_edge, sentence_of
 from dpaudit.auditing.outcome.evidence import EventEvidence
-from dpaudit.estimation.counted import ScoreEvent, ThresholdEvent
 from dpaudit.estimation.event import choose_event
 from dpaudit.estimation.joint import joint_lower_bound
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.estimation.score_events import ScoreEvent, ThresholdEvent
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from tests.audit.printed_bounds import printed
 
 HERE = Isolation(in_process=True)

@@ -14,8 +14,8 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.execution import importable
 from dpaudit.execution.fingerprints import compute_look_fingerprint
 from dpaudit.mechanisms.foreign.changed_modules import changes, compute_fingerprints, owner_of
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_mechanism
 
 HERE = Path(__file__).parent
 PAIR = (np.array([0.0]), np.array([1.0]))

@@ -11,10 +11,10 @@ from dpaudit import GaussianDP, PrivacyProfile, PureDP, RenyiDP, ZeroConcentrate
 from dpaudit.auditing.outcome.claim_point import choose_claim_delta
 from dpaudit.auditing.outcome.claims import resolve_guarantee
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.counted import Tally
 from dpaudit.estimation.event import bound_of_counts, choose_event, event_bound
+from dpaudit.estimation.score_events import Tally
 from dpaudit.guarantees.currency import currency_of
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 
 ONE, OTHER = np.array([0.0, 1.0]), np.array([1.0, 1.0])
 EXACT = GaussianDP(1.0)

@@ -7,9 +7,9 @@ import pytest
 
 import dpaudit.auditing.sampling.sampler as sampler
 from dpaudit.auditing.sampling.probe import make_drawer
-from dpaudit.estimation.counted import ScoreEvent, ThresholdEvent
+from dpaudit.estimation.score_events import ScoreEvent, ThresholdEvent
 from dpaudit.execution import Executor
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 TRIALS = 3000

@@ -8,7 +8,7 @@ import pytest
 
 import dpaudit
 from dpaudit.errors import MechanismError
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.mechanisms.outputs.layout import kinds_of
 from dpaudit.mechanisms.outputs.observations import require_few, split_observation
 

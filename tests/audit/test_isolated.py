@@ -15,8 +15,8 @@ import dpaudit
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor, Limits, importable, units
 from dpaudit.laws.steps import GaussianSteps
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_mechanism
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.mechanism import HasLaw, HasLossBounds, HasLossInDigits, Tiltable
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
@@ -151,7 +151,7 @@ def rng_of(seed):
 )
 def test_a_proxy_has_what_the_mechanism_has(mechanism, protocols):
     placed = isolate_mechanism(mechanism, Isolation()).mechanism
-    assert isinstance(placed, Isolated)
+    assert isinstance(placed, IsolatedMechanism)
     assert type(placed).__name__ == type(mechanism).__name__
     for protocol in (HasLaw, Tiltable, HasLossBounds, HasLossInDigits):
         assert isinstance(placed, protocol) == isinstance(mechanism, protocol)

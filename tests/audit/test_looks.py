@@ -24,7 +24,7 @@ from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.orders import ORDERS
 from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.extension.settings import Settings
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 
 PAIR = np.array([1.0]), np.array([0.0])
 HERE = Isolation(in_process=True)

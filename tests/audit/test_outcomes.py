@@ -20,8 +20,8 @@ from dpaudit.auditing.samples.stream import StreamWatch
 from dpaudit.errors import DataError, InvalidArgument, MechanismError
 from dpaudit.estimation.event import choose_event, event_bound
 from dpaudit.estimation.sequential.game import BettingTarget
-from dpaudit.mechanisms.foreign.isolated import Isolation
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.mechanisms.mechanism import draw_checked_sample
 from dpaudit.mechanisms.outputs.outcomes import Inexact, as_doubles
 

@@ -20,7 +20,7 @@ from dpaudit.guarantees.kinds import (
     RenyiDP,
     ZeroConcentratedDP,
 )
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.report.render import render_html, render_markdown
 from dpaudit.report.schema import Environment, Report

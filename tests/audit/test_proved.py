@@ -16,7 +16,7 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.refutation import Attained
+from dpaudit.refutation import WorstInstance
 from dpaudit.report.document import read_report
 from dpaudit.report.formatting import as_certain, format_percent, value_of
 from dpaudit.verdicts import STATUSES, judge_claimed_number
@@ -107,7 +107,7 @@ def searched(value, bound, proved, **changed):
         assumptions=changed.pop("assumptions", (HOLDS,)),
         proved=None if proved is None else (proved, "a theorem"),
     )
-    attained = Attained(value=value, bound=bound, instance="here", scale=1.0, **changed)
+    attained = WorstInstance(value=value, bound=bound, instance="here", scale=1.0, **changed)
     words = Statement(**(vars(WORDS) | {"kind": "property"}))
     return search_result(words, case, attained, Settings(), 1, "again").verdict
 

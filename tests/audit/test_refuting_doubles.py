@@ -8,7 +8,7 @@ import pytest
 import dpaudit
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.settings import Settings
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 
 SIDES = np.zeros(3), np.array([0.0, 0.0, 1.0])
 

@@ -19,8 +19,8 @@ from dpaudit.auditing.estimators.group_sequential import (
 from dpaudit.auditing.sampling.first_outputs import SLOW, first_outputs
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_mechanism
 from dpaudit.neighbours.found import FoundPair
 from dpaudit.report.formatting import make_shown_numbers
 from dpaudit.store.catalogue import list_store_entries

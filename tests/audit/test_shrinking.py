@@ -15,7 +15,7 @@ from dpaudit.auditing.pairs.smallest_pair import find_smallest_pair
 from dpaudit.auditing.sampling.probe import make_drawer
 from dpaudit.execution import Executor
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
 from dpaudit.neighbours.found import find_pair_relation
 from dpaudit.neighbours.smaller import find_shared_records, size_of

@@ -15,8 +15,8 @@ from dpaudit.auditing.explain.output_parts import resolve_case_layout
 from dpaudit.auditing.sampling.constant_parts import remove_constant_parts
 from dpaudit.execution import Executor
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.mechanisms.foreign.observed import AS_IT_IS, ObservationSettings
-from dpaudit.mechanisms.outputs.layout import Parted, Plain, layout_of
+from dpaudit.mechanisms.foreign.code_mechanism import AS_IT_IS, ObservationSettings
+from dpaudit.mechanisms.outputs.layout import PartLayout, Plain, layout_of
 from dpaudit.mechanisms.outputs.reads import drifts_by_process, layout_of_reads, read_of
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
@@ -157,7 +157,7 @@ def test_reads_make_the_layout_that_observations_make(outcomes):
     reads = [[read_of(one, "1") for one in side] for side in sides]
     found, due = layout_of_reads(reads), layout_of(sides)
     assert found == due
-    if isinstance(due, Parted):
+    if isinstance(due, PartLayout):
         np.testing.assert_array_equal(found.rows(outcomes, 3), due.rows(outcomes, 3))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import dpaudit
 from dpaudit.auditing.explain.event_words import _format_code_value
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 
 IN_PROCESS = Isolation(in_process=True)
 PAIR = np.array([0.0]), np.array([1.0])

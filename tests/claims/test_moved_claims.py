@@ -20,7 +20,7 @@ from dpaudit.errors import DpauditError
 from dpaudit.verification import Reader, judge
 from dpaudit.verification.document import _parse_certificate
 from dpaudit.verification.misstatements import find_disagreement
-from dpaudit.verification.reals import Undecided
+from dpaudit.verification.reals import UndecidedComparison
 from dpaudit.verification.schema import COMPUTED
 from tests.claims import oracles_of_claims as oracles
 from tests.claims.made_certificates import MADE, REPAIRS, REPORTS, made, published
@@ -191,7 +191,7 @@ def certain(outcome):
     """Return an outcome whose numbers are known to as many digits as files have to agree in."""
     for name, one in outcome.quantities.items():
         if not np.isfinite(float(one)):
-            raise Undecided
+            raise UndecidedComparison
         find_disagreement(name, float(one), one)
     return outcome
 

@@ -174,7 +174,7 @@ def test_a_marker_of_pytest_claims_no_delta(pytester):
     pytester.makepyfile(
         """
         import pytest
-        from dpaudit.mechanisms.foreign.isolated import Isolation
+        from dpaudit.mechanisms.foreign.isolation import Isolation
 
         def noisy(data, rng):
             return sum(data) + rng.laplace()

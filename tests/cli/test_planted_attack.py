@@ -11,7 +11,7 @@ import pytest
 import dpaudit.auditing.run as auditing
 from dpaudit.auditing.api import own_case
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.neighbours import Pair, relation
 from tests.cli.test_planted_markers import NUMBER, holds
 

@@ -18,7 +18,7 @@ import pytest
 import dpaudit
 from dpaudit import Pair, relation
 from dpaudit.errors import MechanismError
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.testing import assert_not_refuted
 
 NUMBER = 8675309.4242

@@ -15,7 +15,7 @@ from dpaudit.extension.case import SearchCase
 from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 from dpaudit.extension.settings import Settings
-from dpaudit.refutation import Attained
+from dpaudit.refutation import WorstInstance
 from dpaudit.report.document import read_index, read_report
 
 CARDS = {
@@ -25,9 +25,9 @@ CARDS = {
     "d-property": {"kind": "property"},
 }
 FOUND = {
-    "a-holds": Attained(value=0.9, bound=1.0, instance="here"),
-    "b-unbounded": Attained(value=math.inf, bound=1.0, instance="here", because="Support."),
-    "d-property": Attained(
+    "a-holds": WorstInstance(value=0.9, bound=1.0, instance="here"),
+    "b-unbounded": WorstInstance(value=math.inf, bound=1.0, instance="here", because="Support."),
+    "d-property": WorstInstance(
         value=0.5, bound=-1.0, instance="here", scale=1.0, minimal="two records"
     ),
 }

@@ -21,7 +21,7 @@ from dpaudit.cli.main import main
 from dpaudit.errors import DpauditError
 from dpaudit.execution import Executor
 from dpaudit.extension.settings import Settings
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.redaction import (
     Policy,

@@ -10,7 +10,7 @@ import pytest
 
 from dpaudit.auditing.api import audit
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.report.document import write_report
 from dpaudit.report.schema import Environment, Report
 from dpaudit.sheet import Signer, make_sheet, read_subjects, render_page, render_text

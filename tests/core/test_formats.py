@@ -36,7 +36,7 @@ def noisy_sum(dataset, trials, rng):
 def folder(tmp_path_factory):
     """Return a folder with one of each file that has a reader."""
     place = tmp_path_factory.mktemp("files")
-    isolation = dpaudit.mechanisms.foreign.isolated.Isolation(in_process=True)
+    isolation = dpaudit.mechanisms.foreign.isolation.Isolation(in_process=True)
     options = {"epsilon": 1.0, "trials": 100, "isolation": isolation}
     result = dpaudit.audit(noisy_sum, np.zeros(1), np.ones(1), **options)
     report = Report(results=[result], environment=Environment.of_this_machine(1, 0))

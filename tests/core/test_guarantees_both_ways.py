@@ -18,8 +18,8 @@ from dpaudit.accounting.events import (
     ZeroConcentratedRelease,
 )
 from dpaudit.accounting.optimal import OptimalComposition
-from dpaudit.accounting.proved import NumericalDP, TabulatedDP, WorstOf
 from dpaudit.accounting.renyi import RenyiCurveDP
+from dpaudit.accounting.strongest_guarantee import NumericalDP, TabulatedDP, WorstOf
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.guarantee import Guarantee
 from dpaudit.guarantees.kinds import (

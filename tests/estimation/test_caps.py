@@ -12,10 +12,10 @@ from dpaudit.auditing.estimators.divergence import (
     _compute_largest_bet_bound,
 )
 from dpaudit.estimation.bet_choice import choose_bet
-from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.event import most_of
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.orders import ORDERS
+from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.estimation.sequential.game import BettingGame, BettingTarget, most_of_bets
 
 

@@ -10,12 +10,12 @@ import pytest
 from scipy.stats import norm
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.event import choose_event, error_rates, event_bound, score_counts
 from dpaudit.estimation.exact_loss import best_tilt, upper_end
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.likelihood import likelihood_bound
 from dpaudit.estimation.orders import exponent
+from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.guarantees import gaussian
 
 ALPHA, DELTA = 0.05, 1e-5

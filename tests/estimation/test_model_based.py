@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import beta, norm
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.model_based import (
+from dpaudit.estimation.model_estimates import (
     EventCounts,
     bayesian_interval,
     compute_posterior,

@@ -25,18 +25,18 @@ from dpaudit.estimation.betting import (
     log_wealth_falling,
     log_wealth_rising,
 )
-from dpaudit.estimation.counted import (
+from dpaudit.estimation.divergence import Bins, RenyiBet
+from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses
+from dpaudit.estimation.independence import Outputs
+from dpaudit.estimation.model_estimates import EventCounts, gaussian_mu
+from dpaudit.estimation.repeated_values import RepeatedValues, find_repeated_scores
+from dpaudit.estimation.score_events import (
     ScoreEvent,
     Tally,
     ThresholdEvent,
     compute_score_grain,
     round_scores,
 )
-from dpaudit.estimation.divergence import Bins, RenyiBet
-from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses
-from dpaudit.estimation.independence import Outputs
-from dpaudit.estimation.model_based import EventCounts, gaussian_mu
-from dpaudit.estimation.repeated import Repeated, find_repeated_scores
 from dpaudit.estimation.sequential.bets import fair_bets
 from dpaudit.estimation.sequential.events import Tallies, both_directions
 from dpaudit.estimation.sequential.game import BettingGame, Wealth, lower_bound, most_of_bets
@@ -220,7 +220,7 @@ def test_what_most_of_one_side_alone_are_is_judged_by_its_own_counts(swapped):
     of_p, of_q, sizes = np.array([60]), np.array([0]), (100, 1_000_000)
     if swapped:
         of_p, of_q, sizes = of_q, of_p, sizes[::-1]
-    one = Repeated(np.zeros(1), of_p, of_q, sizes)
+    one = RepeatedValues(np.zeros(1), of_p, of_q, sizes)
     found = one.stand_out()
     assert (found.of_p.tolist(), found.of_q.tolist(), found.sizes) == (
         of_p.tolist(),
@@ -228,7 +228,7 @@ def test_what_most_of_one_side_alone_are_is_judged_by_its_own_counts(swapped):
         sizes,
     )
     # 40 others of 100 and 60 of 150 say nothing, as 60 and 90 do not
-    alike = Repeated(np.zeros(1), np.array([60]), np.array([90]), (100, 150))
+    alike = RepeatedValues(np.zeros(1), np.array([60]), np.array([90]), (100, 150))
     assert len(alike.stand_out().values) == 0
 
 
@@ -239,9 +239,9 @@ def test_others_of_one_side_count_only_where_both_sides_are_mostly_one_value(swa
     share = 60 / 1660  # by which the value itself does not stand out
     if swapped:
         of_p, of_q, sizes, share = of_q, of_p, sizes[::-1], 1 - share
-    one = Repeated(np.zeros(1), of_p, of_q, sizes)
+    one = RepeatedValues(np.zeros(1), of_p, of_q, sizes)
     assert len(one.stand_out(share).values) == 0
-    both = Repeated(
+    both = RepeatedValues(
         np.zeros(1), *((of_p, np.array([9999])) if not swapped else (np.array([9999]), of_q)), sizes
     )
     assert len(both.stand_out(float(both.of_p[0] / (both.of_p + both.of_q)[0])).values) == 1

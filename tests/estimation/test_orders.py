@@ -10,10 +10,10 @@ from statsmodels.stats.proportion import proportion_confint
 
 import dpaudit.estimation.orders as orders
 from dpaudit.auditing.estimators.event import choose_promising_event
-from dpaudit.estimation.counted import Tally, ThresholdEvent
 from dpaudit.estimation.event import bound_of_counts, with_order
 from dpaudit.estimation.joint import _Test, choose_order, joint_lower_bound, largest_lower_bound
 from dpaudit.estimation.orders import ORDERS, HitCounts, interval_bound, make_ranking
+from dpaudit.estimation.score_events import Tally, ThresholdEvent
 
 ALPHA = 0.05
 

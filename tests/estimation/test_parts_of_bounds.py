@@ -11,7 +11,6 @@ from scipy.stats import binom, chi2, norm
 
 from dpaudit.estimation import canaries
 from dpaudit.estimation.canaries import approximate_curve, gaussian_curve, independent_gaussian_mu
-from dpaudit.estimation.counted import Tally, ThresholdEvent, compute_score_grain, round_scores
 from dpaudit.estimation.event import choose_event, most_of
 from dpaudit.estimation.inclusion import _check_coin_order, _is_sorted_by_inclusion
 from dpaudit.estimation.independence import (
@@ -29,7 +28,8 @@ from dpaudit.estimation.joint import (
     joint_lower_bound,
 )
 from dpaudit.estimation.orders import ORDERS
-from dpaudit.estimation.repeated import Repeated, find_repeated_scores
+from dpaudit.estimation.repeated_values import RepeatedValues, find_repeated_scores
+from dpaudit.estimation.score_events import Tally, ThresholdEvent, compute_score_grain, round_scores
 
 # What is left out of a sum
 
@@ -90,7 +90,7 @@ def nats(of_p, of_q, sizes):
 @pytest.mark.parametrize("sizes", [(300, 100), (100, 300), (200, 200)])
 @pytest.mark.parametrize("hits", [(0, 4), (4, 0), (3, 1), (12, 4), (4, 12), (9, 3), (30, 1)])
 def test_a_value_stands_out_against_the_sizes_of_its_sides(sizes, hits):
-    one = Repeated(np.zeros(1), np.array([hits[0]]), np.array([hits[1]]), sizes)
+    one = RepeatedValues(np.zeros(1), np.array([hits[0]]), np.array([hits[1]]), sizes)
     assert bool(len(one.stand_out().values)) == (nats(*hits, sizes) > math.log(1 / 0.2))
 
 
@@ -98,7 +98,7 @@ def test_a_value_stands_out_against_the_sizes_of_its_sides(sizes, hits):
 @pytest.mark.parametrize("rest", [(0, 9), (9, 0), (10, 1), (1, 10), (5, 5)])
 def test_where_nearly_all_are_one_value_the_others_count(sizes, rest):
     hits = [size - left for size, left in zip(sizes, rest, strict=True)]
-    one = Repeated(np.zeros(1), np.array(hits[:1]), np.array(hits[1:]), sizes)
+    one = RepeatedValues(np.zeros(1), np.array(hits[:1]), np.array(hits[1:]), sizes)
     found = max(nats(*hits, sizes), nats(*rest, sizes)) > math.log(1 / 0.2)
     assert bool(len(one.stand_out().values)) == found
 

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from dpaudit.attacks.distinguishers import histogram
 from dpaudit.estimation.event import choose_event, event_bound
-from dpaudit.estimation.repeated import Repeated, find_repeated_scores, some_stand_out
+from dpaudit.estimation.repeated_values import RepeatedValues, find_repeated_scores, some_stand_out
 
 RATE, RUNS = 2e-3, 20_000
 
@@ -58,5 +58,5 @@ def test_of_nearly_constant_outputs_the_others_stand_out():
 def test_chance_makes_one_in_five_stand_out_at_most():
     rng, values = np.random.default_rng(0), 200
     of_p = binom.rvs(20, 0.5, size=(500, values), random_state=rng)
-    found = [Repeated(np.arange(values), p, 20 - p, (99_999,) * 2).stand_out() for p in of_p]
+    found = [RepeatedValues(np.arange(values), p, 20 - p, (99_999,) * 2).stand_out() for p in of_p]
     assert np.mean([len(one.values) for one in found]) < 0.2

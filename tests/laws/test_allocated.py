@@ -12,7 +12,7 @@ import dpaudit
 from dpaudit.accounting.events import AllocatedGaussian
 from dpaudit.accounting.grid.numerical import numerical_delta, numerical_epsilon
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.allocated import AllocatedSums
+from dpaudit.laws.allocated_sums import AllocatedSums
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 WITH, WITHOUT = np.array([1.0, 0.0]), np.array([0.0, 0.0])

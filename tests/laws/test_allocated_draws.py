@@ -14,9 +14,9 @@ from dpaudit.accounting.pairs.composition import Bracket, Composition
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses, upper_end
 from dpaudit.guarantees import gaussian
-from dpaudit.laws.allocated import AllocatedSums
 from dpaudit.laws.allocated_draws import Large, Small, _beyond_one, draws_beyond
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.laws.allocated_sums import AllocatedSums
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.mechanisms.mechanism import TailDraws
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 

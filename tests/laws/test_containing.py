@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_reference
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_reference
 from dpaudit.mechanisms.foreign.reached_state import find_touches
 from dpaudit.watching.containing import contains
 

@@ -18,9 +18,8 @@ from scipy.stats import norm
 
 from dpaudit.errors import ConvergenceError, InvalidArgument, MechanismError
 from dpaudit.execution.units import Unit
-from dpaudit.laws.allocated import AllocatedSums
+from dpaudit.laws.allocated_sums import AllocatedSums
 from dpaudit.laws.canary_steps import CanarySteps, log_ratios
-from dpaudit.laws.enclosed import compute_exact_squared_distance, ends, in_digits
 from dpaudit.laws.exponential_norm import (
     _log_0f1,
     _short_of_one,
@@ -29,15 +28,16 @@ from dpaudit.laws.exponential_norm import (
     log_mgf,
     norm_gain,
 )
+from dpaudit.laws.loss_enclosure import compute_exact_squared_distance, ends, in_digits
 from dpaudit.mechanisms.foreign import changed_modules
 from dpaudit.mechanisms.foreign.changed_modules import changes
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism, without_parts
 from dpaudit.mechanisms.foreign.fresh_inputs import (
     _call_refresher,
     draw_similar_value,
     require_fresh,
 )
 from dpaudit.mechanisms.foreign.in_worker import from_pickle
-from dpaudit.mechanisms.foreign.observed import as_mechanism, without_parts
 from dpaudit.mechanisms.foreign.reached_state import _is_carried_by_value
 from dpaudit.mechanisms.mechanism import TiltedSample, draw_checked_sample
 from dpaudit.mechanisms.outputs.features import Features, LogRatios, OneOf, OnePart, OneValue
@@ -46,7 +46,7 @@ from dpaudit.mechanisms.outputs.layout import (
     NAN,
     LayoutColumn,
     OtherOutputs,
-    Parted,
+    PartLayout,
     Plain,
     _make_rest_tokens,
     is_ignored,
@@ -362,7 +362,7 @@ def test_arrays_of_one_shape_are_rows_as_they_are():
 
 def test_parts_that_vary_have_columns_and_the_rest_is_told():
     layout = layout_of([[{"a": 1.0, "kind": "x"}] * 2, [{"a": 2.0, "kind": "x"}] * 2])
-    assert isinstance(layout, Parted)
+    assert isinstance(layout, PartLayout)
     assert "a" in [one.path for one in layout.columns]
     usual = layout.rows([{"a": 1.0, "kind": "x"}], 1)[0]
     assert usual[-2:].tolist() == [0.0, 0.0]
@@ -407,7 +407,7 @@ def test_the_rest_is_told_in_one_order_and_clocks_are_not_compared():
     rest = [("b", "number 1.0"), ("a", "code 2.0")]
     assert _make_rest_tokens(rest) == _make_rest_tokens(rest[::-1])
     assert _make_rest_tokens(rest) != _make_rest_tokens([("b", "number 1.5"), ("a", "code 2.0")])
-    timed = Parted((LayoutColumn("t", False, clock=True), LayoutColumn("x", False)), {})
+    timed = PartLayout((LayoutColumn("t", False, clock=True), LayoutColumn("x", False)), {})
     number = make_output_projection(SimpleNamespace(layout=timed))
     rows = np.array([[1.0, 2.0], [9.0, 2.0], [1.0, 3.0]])
     same, later, other = number(rows)
@@ -776,7 +776,7 @@ def test_code_travelled_that_came_by_value_with_values_of_its_own():
 
 def test_a_text_that_was_usual_and_is_none_any_more_is_told():
     layout = layout_of([[["x", 1.0], ["x", 2.0]]] * 2)
-    assert isinstance(layout, Parted)
+    assert isinstance(layout, PartLayout)
     usual, number = layout.rows([["x", 1.0], [1.0, 1.0]], 2)
     assert usual[-1] == 0
     assert number[-1] != 0

@@ -12,7 +12,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaudit.mechanisms.outputs.layout import Parted, Plain, layout_of
+from dpaudit.mechanisms.outputs.layout import PartLayout, Plain, layout_of
 from dpaudit.mechanisms.outputs.leaves import ABSENT, LeafToken
 from dpaudit.mechanisms.outputs.observations import split_observation
 
@@ -165,7 +165,7 @@ def test_what_turns_up_later_is_told_from_what_was_usual(usual, later):
     layout = layout_of([usual, usual])
     known = [split_observation(one) for one in usual]
     rows = layout.rows([*usual, later], len(usual) + 1)
-    if split_observation(later) not in known and isinstance(layout, Parted):
+    if split_observation(later) not in known and isinstance(layout, PartLayout):
         assert all(not np.array_equal(rows[-1], row) for row in rows[:-1])
     elif split_observation(later) in known:
         assert any(np.array_equal(rows[-1], row) for row in rows[:-1])

@@ -14,8 +14,8 @@ import pytest
 
 import dpaudit.mechanisms.foreign.reached_state as reached_state
 from dpaudit.mechanisms.foreign.carried_values import could_be_noise, find_carried_noise
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_reference
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_reference
 from dpaudit.mechanisms.foreign.reached_state import find_touches
 from dpaudit.watching.settled import refers_to_results
 

@@ -15,9 +15,9 @@ from sklearn.tree import DecisionTreeClassifier
 from dpaudit.attacks.distinguishers.counting import build_row_coder
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.mechanisms.foreign.calling import Calls, form_of
-from dpaudit.mechanisms.foreign.observed import ObservationSettings, as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import ObservationSettings, as_mechanism
 from dpaudit.mechanisms.outputs.features import OneValue
-from dpaudit.mechanisms.outputs.layout import Parted, layout_of, require_observation_count
+from dpaudit.mechanisms.outputs.layout import PartLayout, layout_of, require_observation_count
 from dpaudit.mechanisms.outputs.observations import split_observation
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD
 from dpaudit.neighbours.cells import value_key
@@ -133,7 +133,7 @@ def test_columns_that_are_named_alike_are_kept():
 
 def test_what_turns_up_late_and_never_twice_is_there_alike():
     layout = layout_of([[{"a": 1.0}], [{"a": 2.0}]])
-    assert isinstance(layout, Parted)
+    assert isinstance(layout, PartLayout)
     rows = layout.rows([{"a": 1.0}, {"a": 1.0, "b": 0.1}, {"a": 1.0, "b": 0.2}], 3)
     assert rows[0, -2] == rows[0, -1] == 0
     assert rows[1, -2] == rows[2, -2] != 0

@@ -3,7 +3,7 @@
 import numpy as np
 
 import dpaudit
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from tests.metric.mechanisms import EPSILON, PLACES
 
 HERE = {"isolation": Isolation(in_process=True), "trials": 4000}

@@ -15,7 +15,7 @@ from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.guarantees.kinds import PureDP, RenyiDP
 from dpaudit.guarantees.scaling import at_distance
 from dpaudit.mechanisms.foreign.distance_calls import distances_of
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.neighbours import Metric, Pair, metric, relation
 from dpaudit.neighbours.distances import DISTANCES
 

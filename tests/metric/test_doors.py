@@ -9,7 +9,7 @@ import pytest
 import dpaudit
 from dpaudit.cli.main import main
 from dpaudit.errors import InvalidArgument
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.neighbours import Pair, metric, relation
 from dpaudit.neighbours.found import chosen_relation
 from dpaudit.plugin.auditor import Auditor

@@ -10,7 +10,7 @@ import pytest
 import dpaudit
 from dpaudit.cli.main import main
 from dpaudit.errors import DataError
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.neighbours import metric
 from dpaudit.replaying.findings import _declared
 from dpaudit.replaying.movement import CallMovement

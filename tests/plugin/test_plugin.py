@@ -24,7 +24,7 @@ MECHANISMS = """
     import numpy as np
     import pytest
     from dpaudit import Pair, relation
-    from dpaudit.mechanisms.foreign.isolated import Isolation
+    from dpaudit.mechanisms.foreign.isolation import Isolation
 
     HERE = Isolation(in_process=True)
     AGES = np.array([31.0, 44.0, 47.0, 52.0, 75.0])
@@ -467,7 +467,7 @@ def test_a_refutation_in_a_thread_fails_the_test(pytester):
 PROOFS = """
     import numpy as np
     import pytest
-    from dpaudit.mechanisms.foreign.isolated import Isolation
+    from dpaudit.mechanisms.foreign.isolation import Isolation
 
     GIVEN = dict(epsilon=3, domain=dict(bounds=(0, 10), records=4), relation="replace-record")
 

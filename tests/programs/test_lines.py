@@ -17,7 +17,7 @@ from dpaudit.errors import MechanismError
 from dpaudit.programs import Program
 from dpaudit.programs.answers import read_piece
 from dpaudit.programs.lines import Conversation
-from dpaudit.programs.printed import json_of
+from dpaudit.programs.printed_text import json_of
 from dpaudit.programs.running import ProgramFailed, TooMuch
 
 SCRIPT = """

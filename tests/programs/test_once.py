@@ -9,7 +9,7 @@ import dpaudit
 from dpaudit import redaction as records
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.programs import Program
-from dpaudit.programs.printed import NotAnOutput, output_of
+from dpaudit.programs.printed_text import NotAnOutput, output_of
 from dpaudit.programs.running import what_failed
 
 PYTHON = sys.executable

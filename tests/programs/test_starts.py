@@ -12,8 +12,8 @@ from dpaudit import Service
 from dpaudit.auditing.distinguishers.learned_scores import for_mechanism
 from dpaudit.auditing.estimators.event import count_choosing
 from dpaudit.errors import InvalidArgument
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_mechanism
 from dpaudit.programs import Program
 
 GOES_ON = """

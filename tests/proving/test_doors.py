@@ -11,7 +11,7 @@ import pytest
 
 import dpaudit
 from dpaudit.errors import InvalidArgument
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.proving.report import CodeProof, ProofNumbers
 
 DOMAIN = {"bounds": (0, 10), "records": 4}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpaudit.accounting.events import PoissonSubsampledGaussian
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.proving.events.bound import Bound, bound_trace
 from dpaudit.proving.program import PathProgram
 from dpaudit.proving.refusals import NotProved

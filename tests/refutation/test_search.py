@@ -10,11 +10,11 @@ from dpaudit.auditing import audit_case
 from dpaudit.errors import DataError, InvalidArgument, MechanismError
 from dpaudit.extension.case import SearchCase
 from dpaudit.refutation import (
-    Attained,
     Certificate,
     Condition,
     Sensitivity,
     Space,
+    WorstInstance,
     certificates_text,
     maximise,
 )
@@ -184,7 +184,7 @@ def test_a_file_that_cannot_be_written_is_one_error(tmp_path):
 )
 @pytest.mark.parametrize("scale", [None, 1.0])
 def test_what_attains_its_bound_does_not_refute_it(value, verdict, scale):
-    attained = Attained(value=value, bound=1.0, instance="here", scale=scale)
+    attained = WorstInstance(value=value, bound=1.0, instance="here", scale=scale)
     case = SearchCase(
         bound=1.0,
         attain=lambda budget, rng: attained,

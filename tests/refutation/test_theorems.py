@@ -18,8 +18,8 @@ from dpaudit.refutation import (
     gradient_step,
     strongly_convex_minimiser,
 )
-from dpaudit.refutation.attained import Attained, searched
 from dpaudit.refutation.inequality import Condition, Evidence, Inequality, find_broken_conditions
+from dpaudit.refutation.worst_instance import WorstInstance, searched
 
 ENTRIES = st.floats(-3, 3, width=32)
 
@@ -208,6 +208,6 @@ def test_only_what_is_refuted_has_a_reason_a_smallest_instance_and_a_certificate
 def test_a_strict_bound_is_broken_where_it_is_met(value, strict, refutes):
     for scale in (None, 4.0):
         assert (
-            Attained(value=value, bound=1.0, instance="", strict=strict, scale=scale).refutes
+            WorstInstance(value=value, bound=1.0, instance="", strict=strict, scale=scale).refutes
             is refutes
         )

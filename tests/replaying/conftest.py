@@ -1,6 +1,6 @@
 import pytest
 
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.replaying.api import replay
 
 

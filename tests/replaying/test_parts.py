@@ -9,7 +9,7 @@ import pytest
 import dpaudit.replaying.parts as parts_module
 from dpaudit.errors import InvalidArgument
 from dpaudit.freezing.guide import guide
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.replaying.parts import PrimitiveGroup, audit_part, make_replay_parts, total
 
 HERE = Isolation(in_process=True)

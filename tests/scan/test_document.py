@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan import scan as scan_module

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpaudit.auditing.explain.event_words import FeatureEvent
-from dpaudit.estimation.counted import ThresholdEvent
+from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP
 from dpaudit.mechanisms.outputs.features import OneOf, OnePart, OneValue
 from dpaudit.mechanisms.outputs.layout import INFINITE, NAN, layout_of

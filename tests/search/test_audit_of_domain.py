@@ -12,7 +12,7 @@ from dpaudit.auditing.pairs import found_pairs
 from dpaudit.auditing.pairs.found_pairs import SearchEffort, find_pairs
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution.processes import Limits
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_mechanism
 from dpaudit.neighbours.tables import Pair
 
 SIX = {"bounds": (0, 1), "records": 6}

@@ -11,7 +11,7 @@ from dpaudit.auditing.pairs.found_pairs import SearchEffort, find_pairs
 from dpaudit.domains import Domain
 from dpaudit.domains.columns import Integers, Numbers
 from dpaudit.errors import InvalidArgument
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_mechanism
 from dpaudit.neighbours import Pair
 from dpaudit.search.edits import domain_around, generate_edits
 from dpaudit.search.engine import search_pairs

@@ -11,7 +11,7 @@ import dpaudit
 from dpaudit.freezing import primitives, recorder
 from dpaudit.freezing.outputs import flatten_output
 from dpaudit.freezing.patching import patch_primitives
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.search.comparisons import (
     ComparisonAnswer,
     ComparisonLog,

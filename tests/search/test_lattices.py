@@ -7,7 +7,7 @@ import pytest
 
 import dpaudit
 from dpaudit.freezing.outputs import flatten_output
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.search.engine import search_pairs
 from dpaudit.search.lattices import lattices_of
 

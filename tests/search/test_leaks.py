@@ -3,7 +3,7 @@
 import pytest
 
 import dpaudit
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from tests.search.further_leaks import FURTHER, count_modulus, empty
 from tests.search.leaks import LEAKS, size
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 import dpaudit
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from tests.search.test_search import SENSITIVITY, UNIT
 
 # Of six records in [0, 1], one of which is replaced: L1 sensitivities beside those of the search.

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, multivariate_normal
 
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.tracing.discrete import KINDS
 from dpaudit.tracing.law import TracedLaw
 from dpaudit.tracing.reading import read_law
-from dpaudit.tracing.runs import NoLawFound
-from dpaudit.tracing.steps import Mixed
+from dpaudit.tracing.runs import MissingLaw
+from dpaudit.tracing.steps import MixedVector
 
 PAIR = Pair(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 5.0]), REPLACE_RECORD)
 FACTORS = np.array([[1.0, 0.0], [0.5, 2.0]])
@@ -47,7 +47,7 @@ def test_losses_of_mixed_noise_are_those_of_its_covariance():
 @pytest.mark.parametrize("other", [FACTORS, 2 * FACTORS])
 def test_mixed_noise_is_weighed_as_it_is_drawn(other):
     law, rng = KINDS["normal of a matrix"], np.random.default_rng(2)
-    own, there = Mixed(np.zeros(2), FACTORS), Mixed(np.array([0.4, -0.2]), other)
+    own, there = MixedVector(np.zeros(2), FACTORS), MixedVector(np.array([0.4, -0.2]), other)
     drawn = [law.tilted(own, there, 0.5, rng) for _ in range(3000)]
     weights = np.array([math.exp(log_mgf - 0.5 * loss) for _, loss, log_mgf in drawn])
     assert weights.mean() == pytest.approx(1.0, abs=5 * weights.std() / math.sqrt(3000))
@@ -154,7 +154,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_such_law_is_refused(name):
-    assert isinstance(read(REFUSED[name]), NoLawFound)
+    assert isinstance(read(REFUSED[name]), MissingLaw)
 
 
 def shared_noise(data, trials, rng):
@@ -172,7 +172,7 @@ def quiet_where_many(data, trials, rng):
 
 @pytest.mark.parametrize("function", [shared_noise, shared_coin])
 def test_outputs_of_one_call_that_share_a_draw_have_no_law(function):
-    assert isinstance(read(function), NoLawFound)
+    assert isinstance(read(function), MissingLaw)
 
 
 def test_a_call_for_many_outputs_that_differs_fails_the_residuals():

@@ -11,7 +11,7 @@ from dpaudit.tracing import choices
 from dpaudit.tracing.choices import Choosing, Geometric, Uniform, uniform_draws
 from dpaudit.tracing.discrete import CommonDraw
 from dpaudit.tracing.inverse import Inverse
-from dpaudit.tracing.located import Exponential, WholeNoise
+from dpaudit.tracing.located_noise import Exponential, WholeNoise
 from dpaudit.tracing.pending import list_call_sources
 
 

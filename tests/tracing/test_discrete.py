@@ -7,12 +7,12 @@ import pytest
 from scipy.stats import chisquare, geom, kstest
 
 from dpaudit.errors import MechanismError
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.tracing.discrete import KINDS, Chances, Stepped, have_near_misses
+from dpaudit.tracing.discrete import KINDS, Chances, SteppedValue, have_near_misses
 from dpaudit.tracing.law import TracedLaw, TracedView
 from dpaudit.tracing.reading import read_law
-from dpaudit.tracing.runs import NoLawFound
+from dpaudit.tracing.runs import MissingLaw
 
 PAIR = Pair(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 5.0]), REPLACE_RECORD)
 BITS = Pair(np.array([0, 1, 1]), np.array([1, 1, 1]), REPLACE_RECORD)
@@ -43,8 +43,8 @@ SIDES = {
         np.array([3.0, 5.0, 8.0]), np.array([0.5, 0.4, 0.1]), np.array([0.1, 0.8, 0.1]),
     ),
     "discrete laplace": (
-        Stepped(np.full(MANY, 2.0), np.full(MANY, 0.6)),
-        Stepped(np.full(MANY, 4.0), np.full(MANY, 0.6)),
+        SteppedValue(np.full(MANY, 2.0), np.full(MANY, 0.6)),
+        SteppedValue(np.full(MANY, 4.0), np.full(MANY, 0.6)),
         WHOLE, _two_sided(2, 0.6), _two_sided(4, 0.6),
     ),
 }  # fmt: skip
@@ -105,7 +105,7 @@ def test_losses_are_enclosed_where_they_are(kind):
     if kind == "choice":
         sides = [Chances(one.options[few], one.chances[few]) for one in (own, other)]
     else:
-        sides = [Stepped(one.centre[few], one.ratio[few]) for one in (own, other)]
+        sides = [SteppedValue(one.centre[few], one.ratio[few]) for one in (own, other)]
     enclosed = float(law.enclosed_loss(value[few], *sides))
     assert enclosed == pytest.approx(law.loss(value[few], *sides), rel=1e-9)
 
@@ -287,7 +287,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_such_law_is_refused(name):
     found = read(REFUSED[name])
-    assert isinstance(found, NoLawFound), found
+    assert isinstance(found, MissingLaw), found
 
 
 # The second is what the first says, or its chances are: what tells one tells both.
@@ -337,7 +337,7 @@ def test_chances_that_differ_unwatched_break_the_residuals():
         uniform = law.uniform_residuals(values, PAIR.dataset)
         assert kstest(uniform.ravel(), "uniform").pvalue < 1e-9
     else:
-        assert isinstance(law, NoLawFound | TracedView)
+        assert isinstance(law, MissingLaw | TracedView)
 
 
 def impossible_where_rare(data, rng):

@@ -14,7 +14,7 @@ from dpaudit.tracing.discrete import (
     CommonDraw,
     DiscreteLaplace,
     RoundedLaplace,
-    Stepped,
+    SteppedValue,
     _get_value_probability,
     _least_gap,
     have_near_misses,
@@ -168,7 +168,9 @@ STEPS = np.arange(-400.0, 401.0)
 
 
 def stepped(centre, ratio):
-    return Stepped(np.atleast_1d(np.array(centre, float)), np.atleast_1d(np.array(ratio, float)))
+    return SteppedValue(
+        np.atleast_1d(np.array(centre, float)), np.atleast_1d(np.array(ratio, float))
+    )
 
 
 @pytest.mark.parametrize("law", [DiscreteLaplace(), RoundedLaplace()])
@@ -196,7 +198,7 @@ def test_rounded_noise_has_the_chances_of_an_interval_of_length_one():
 
 def test_losses_of_whole_numbers_are_steps_times_the_log_ratio():
     own, other = stepped([0, 0], 0.5), stepped([3, 0], 0.5)
-    own, other = (Stepped(one.centre, np.full(2, 0.5)) for one in (own, other))
+    own, other = (SteppedValue(one.centre, np.full(2, 0.5)) for one in (own, other))
     law = DiscreteLaplace()
     assert law.loss(np.array([0.0, 9.0]), own, other) == pytest.approx(3 * LOG2)
     assert law.loss(np.array([3.0, 9.0]), own, other) == pytest.approx(-3 * LOG2)
@@ -213,7 +215,7 @@ def test_losses_of_whole_numbers_are_steps_times_the_log_ratio():
 
 def test_residuals_lie_between_the_distribution_function_before_and_at_a_value():
     own = stepped([4.0, 4.0], 0.5)
-    own = Stepped(own.centre, np.full(2, 0.5))
+    own = SteppedValue(own.centre, np.full(2, 0.5))
     found = DiscreteLaplace().uniforms(np.array([4.0, 3.0]), own, Middle())
     # P(k <= -1) = 1/3, P(k = 0) = 1/3, P(k = -1) = 1/6
     assert found == pytest.approx([0.5, 0.25])
@@ -289,7 +291,7 @@ def test_meetings_of_another_place_law_or_width_are_never_alike(other):
 def test_a_single_choice_and_other_noise_are_not_made_longer():
     single = Chances(np.array([0.0, 1.0]), np.array([0.5, 0.5]))
     assert not meet(single).align(meet(single))
-    noise = Stepped(np.zeros(2), np.full(2, 0.5))
+    noise = SteppedValue(np.zeros(2), np.full(2, 0.5))
     assert not meet(noise, "discrete laplace").align(meet(noise, "discrete laplace"))
 
 

@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 from dpaudit.errors import MechanismError
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.tracing.determined import RunOutput
+from dpaudit.tracing.determined_values import RunOutput
 from dpaudit.tracing.law import TracedLaw, TracedView
 from dpaudit.tracing.reading import read_law
-from dpaudit.tracing.runs import NoLawFound
+from dpaudit.tracing.runs import MissingLaw
 
 PAIR = Pair(np.array([0.1, 0.0]), np.array([0.0, 0.0]), REPLACE_RECORD)
 
@@ -131,7 +131,7 @@ def test_a_distribution_that_data_make_is_no_public_draw():
         return float(c), float(data.sum() + rng.laplace())
 
     found = read(values)
-    assert isinstance(found, NoLawFound)
+    assert isinstance(found, MissingLaw)
     assert found.reason == "the law of a draw depends on the data"
     assert isinstance(read(counts), TracedView)  # who knows which counts are rare?
 

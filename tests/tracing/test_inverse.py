@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, laplace
 
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.tracing.law import TracedLaw
 from dpaudit.tracing.reading import read_law
-from dpaudit.tracing.runs import NoLawFound
+from dpaudit.tracing.runs import MissingLaw
 
 PAIR = Pair(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 5.0]), REPLACE_RECORD)
 
@@ -104,7 +104,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_other_functions_of_uniforms_are_not_taken_for_laplace_noise(name):
-    assert isinstance(read(WRONG[name]), NoLawFound)
+    assert isinstance(read(WRONG[name]), MissingLaw)
 
 
 def test_a_function_of_a_draw_is_that_of_its_number_where_it_is_looked_at():

@@ -11,7 +11,7 @@ import pytest
 from dpaudit.tracing import inverse
 from dpaudit.tracing.choices import uniform_draws
 from dpaudit.tracing.inverse import Inverse, InversePiece
-from dpaudit.tracing.located import Exponential, PendingNoise
+from dpaudit.tracing.located_noise import Exponential, PendingNoise
 from dpaudit.tracing.pending import list_call_sources
 
 LOWER, UPPER = (0.0, 0.5), (0.5, 1.0)

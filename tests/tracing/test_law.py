@@ -10,21 +10,21 @@ from scipy.stats import binom, kstest, norm
 
 import dpaudit
 from dpaudit.accounting.events import LaplaceRelease, Sequence
-from dpaudit.accounting.proved import NumericalDP
+from dpaudit.accounting.strongest_guarantee import NumericalDP
 from dpaudit.auditing.exact.traced_laws import lines_of
 from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses, lower_end
 from dpaudit.execution import Executor
 from dpaudit.guarantees.kinds import GaussianDP
-from dpaudit.mechanisms.foreign.isolated import Isolation
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.neighbours import REPLACE_RECORD, Pair, Side
-from dpaudit.tracing.determined import RunOutput, learn_read_off
+from dpaudit.tracing.determined_values import RunOutput, learn_read_off
 from dpaudit.tracing.law import TracedLaw, TracedView
-from dpaudit.tracing.placed import law_of
+from dpaudit.tracing.placed_law import law_of
 from dpaudit.tracing.reading import read_law
-from dpaudit.tracing.runs import NoLawFound, run_with_forced_values
-from dpaudit.tracing.steps import LAWS, Located
+from dpaudit.tracing.runs import MissingLaw, run_with_forced_values
+from dpaudit.tracing.steps import LAWS, LocatedValue
 
 HERE = {"isolation": Isolation(in_process=True), "executor": Executor(workers=1)}
 PAIR = Pair(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 5.0]), REPLACE_RECORD)
@@ -41,8 +41,8 @@ def read(function, pair=PAIR, seed=0):
 @pytest.mark.parametrize("tilt", [0.0, 0.7, 4.0])
 @pytest.mark.parametrize("apart", [-2.0, 0.3, 1.5])
 def test_tilted_draws_have_the_density_that_they_are_weighed_with(kind, tilt, apart):
-    own = Located(np.full(20_000, 1.0), np.full(20_000, 0.5))
-    other = Located(own.centre + apart * 0.5, own.scale)
+    own = LocatedValue(np.full(20_000, 1.0), np.full(20_000, 0.5))
+    other = LocatedValue(own.centre + apart * 0.5, own.scale)
     value, _, log_mgf = LAWS[kind].tilted(own, other, tilt, np.random.default_rng(1))
     grid = np.linspace(-30, 32, 400_001)
     law = LAWS[kind]
@@ -57,7 +57,7 @@ def test_tilted_draws_have_the_density_that_they_are_weighed_with(kind, tilt, ap
 @pytest.mark.parametrize("kind", LAWS)
 def test_losses_are_enclosed_where_they_are(kind):
     rng = np.random.default_rng(2)
-    own, other = (Located(rng.normal(size=3), rng.exponential(size=3) + 0.1) for _ in range(2))
+    own, other = (LocatedValue(rng.normal(size=3), rng.exponential(size=3) + 0.1) for _ in range(2))
     value = rng.normal(size=3)
     loss = LAWS[kind].loss(value, own, other)
     assert float(LAWS[kind].enclosed_loss(value, own, other)) == pytest.approx(loss, rel=1e-12)
@@ -65,7 +65,7 @@ def test_losses_are_enclosed_where_they_are(kind):
 
 
 def test_scales_that_differ_are_drawn_as_they_are():
-    own, other = Located(np.zeros(1), np.ones(1)), Located(np.zeros(1), np.full(1, 2.0))
+    own, other = LocatedValue(np.zeros(1), np.ones(1)), LocatedValue(np.zeros(1), np.full(1, 2.0))
     value, loss, log_mgf = LAWS["normal"].tilted(own, other, 3.0, np.random.default_rng(0))
     expected = norm.logpdf(value[0]) - norm.logpdf(value[0], scale=2.0)
     assert (loss, log_mgf) == pytest.approx((expected, 3 * expected))
@@ -247,7 +247,7 @@ def test_methods_of_generators_that_live_already_are_read(made):
 def test_methods_of_generators_that_draw_the_same_are_refused():
     twin = np.random.RandomState(5).laplace
     found = read(lambda data: [data.sum() + BOUND(), 2 * data.sum() + twin()])
-    assert isinstance(found, NoLawFound)
+    assert isinstance(found, MissingLaw)
     assert "copied" in found.reason
 
 
@@ -333,7 +333,7 @@ def noiseless_unless_watched(data, rng):
 
 def test_a_view_is_none_where_calls_that_nobody_watches_differ():
     found = read(noiseless_unless_watched)
-    assert isinstance(found, NoLawFound)
+    assert isinstance(found, MissingLaw)
     assert "without observation" in found.reason
 
 
@@ -372,7 +372,7 @@ def _halved(noise, at=slice(None)):
 def test_what_breaks_a_condition_is_refused_with_its_reason(name):
     function, reason = REFUSED[name]
     found = read(function)
-    assert isinstance(found, NoLawFound), found
+    assert isinstance(found, MissingLaw), found
     assert reason in found.reason
 
 

@@ -16,15 +16,18 @@ from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.tracing import determined, draws, law, placed, reading, steps
-from dpaudit.tracing.determined import ReadOff, RunOutput, learn_read_off, runs_to_learn
+from dpaudit.tracing import determined_values, draws, law, placed_law, reading, steps
+from dpaudit.tracing.determined_values import ReadOff, RunOutput, learn_read_off, runs_to_learn
 from dpaudit.tracing.draws import LawState
 from dpaudit.tracing.law import Profile
-from dpaudit.tracing.located import PendingNoise
-from dpaudit.tracing.runs import NoLawFound, find_unlawful_reason, nearly_same
-from dpaudit.tracing.steps import LAWS, Located
+from dpaudit.tracing.located_noise import PendingNoise
+from dpaudit.tracing.runs import MissingLaw, find_unlawful_reason, nearly_same
+from dpaudit.tracing.steps import LAWS, LocatedValue
 
-OWN, OTHER = Located(np.array([1.0]), np.array([0.5])), Located(np.array([2.0]), np.array([0.5]))
+OWN, OTHER = (
+    LocatedValue(np.array([1.0]), np.array([0.5])),
+    LocatedValue(np.array([2.0]), np.array([0.5])),
+)
 
 
 def outcome(*numbers, fixed=("a",)):
@@ -37,8 +40,8 @@ def outcome(*numbers, fixed=("a",)):
 @pytest.mark.parametrize(("kind", "of"), [("normal", norm), ("laplace", laplace)])
 def test_a_loss_is_the_log_density_here_less_that_there(kind, of):
     rows = np.array([0.3, -2.0])
-    own = Located(np.array([0.0, 1.0]), np.array([1.0, 0.5]))
-    other = Located(np.array([1.0, 1.0]), np.array([1.0, 2.0]))
+    own = LocatedValue(np.array([0.0, 1.0]), np.array([1.0, 0.5]))
+    other = LocatedValue(np.array([1.0, 1.0]), np.array([1.0, 2.0]))
     expected = of.logpdf(rows, *own) - of.logpdf(rows, *other)
     found = LAWS[kind]
     assert found.loss(rows, own, other) == pytest.approx(expected.sum(), rel=1e-12)
@@ -75,7 +78,7 @@ def test_masses_of_a_tilted_laplace_law_are_integrals(apart, tilt):
 @pytest.mark.parametrize("kind", LAWS)
 def test_values_are_tilted_away_from_the_neighbour(kind):
     rng = np.random.default_rng(3)
-    many = [Located(np.full(400, one.centre[0]), np.full(400, 0.5)) for one in (OWN, OTHER)]
+    many = [LocatedValue(np.full(400, one.centre[0]), np.full(400, 0.5)) for one in (OWN, OTHER)]
     for own, other, sign in ((many[0], many[1], -1), (many[1], many[0], 1)):
         value, loss, _ = LAWS[kind].tilted(own, other, 2.0, rng)
         assert sign * (np.mean(value) - own.centre[0]) > 0.05
@@ -83,8 +86,8 @@ def test_values_are_tilted_away_from_the_neighbour(kind):
 
 
 def test_where_one_scale_of_several_differs_nothing_is_tilted():
-    own = Located(np.zeros(2), np.ones(2))
-    other = Located(np.full(2, 9.0), np.array([1.0, 2.0]))
+    own = LocatedValue(np.zeros(2), np.ones(2))
+    other = LocatedValue(np.full(2, 9.0), np.array([1.0, 2.0]))
     value, loss, log_mgf = LAWS["normal"].tilted(own, other, 4.0, np.random.default_rng(0))
     assert np.abs(value).max() < 5
     assert log_mgf == 4 * loss
@@ -226,7 +229,7 @@ def test_the_first_refusal_stays():
 
 
 def test_a_value_is_drawn_around_its_centre_with_its_scale():
-    where = Located(np.full(3000, 5.0), np.full(3000, 0.1))
+    where = LocatedValue(np.full(3000, 5.0), np.full(3000, 0.1))
     drawn = draws.draw_value(draws.NoisyValue("laplace", "", where), np.random.default_rng(0))
     assert kstest(drawn, laplace(5.0, 0.1).cdf).pvalue > 1e-3
 
@@ -236,7 +239,7 @@ def test_a_value_is_drawn_around_its_centre_with_its_scale():
 
 def test_how_many_runs_show_how_values_are_read_off():
     assert runs_to_learn(outcome(*range(5))) == 16
-    assert runs_to_learn(outcome(*range(determined.MOST + 7))) == determined.MOST + 11
+    assert runs_to_learn(outcome(*range(determined_values.MOST + 7))) == determined_values.MOST + 11
 
 
 def test_a_value_that_stands_twice_is_read_where_it_stands_first_and_in_every_run():
@@ -297,7 +300,7 @@ def test_outputs_that_are_no_numbers_or_too_many_tell_no_values():
     outs, values = affine_runs(20)
     outs[3] = outcome(*[math.nan] * len(outs[3].numbers))
     assert learn_read_off(outs, values, np.ones(2)) is None
-    many = determined.MOST + 1
+    many = determined_values.MOST + 1
     assert learn_read_off(*affine_runs(many + 20, length=many + 1), np.ones(2)) is None
 
 
@@ -335,7 +338,7 @@ def test_runs_that_must_be_the_same_are_so_bit_for_bit():
 def meetings(*pairs):
     return [
         tuple(
-            draws.NoisyValue(kind, "line 1", Located(np.array(c), np.array(s)))
+            draws.NoisyValue(kind, "line 1", LocatedValue(np.array(c), np.array(s)))
             for c, s in ((centre, scale), (other, other_scale))
         )
         for kind, centre, scale, other, other_scale in pairs
@@ -401,8 +404,8 @@ def test_why_a_run_has_no_law(given, reason, place):
 def test_a_refusal_comes_first_with_its_line():
     run = a_run(error="ValueError")
     run.refusal = "line 7", "a draw is used twice"
-    assert find_unlawful_reason(run) == NoLawFound(reason="a draw is used twice", place="line 7")
-    assert str(NoLawFound(reason="why", place="line 7")) == "line 7: why"
+    assert find_unlawful_reason(run) == MissingLaw(reason="a draw is used twice", place="line 7")
+    assert str(MissingLaw(reason="why", place="line 7")) == "line 7: why"
 
 
 # --- what a report and an audit take of it --------------------------------------------------------
@@ -416,7 +419,7 @@ def a_placed_law(*steady):
             steady, [(2.0, 1.0, 0.1), (1.0, 3.0, 0.6), (0.5, 4.0, 0.3)], strict=True
         )
     ]
-    return placed.PlacedLaw(object(), keys, profile)
+    return placed_law.PlacedLaw(object(), keys, profile)
 
 
 def test_lines_are_those_of_a_place_and_a_kind_in_order():

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpaudit.tracing import located, pending
-from dpaudit.tracing.located import Exponential, MixedNoise, PendingNoise, WholeNoise
+from dpaudit.tracing import located_noise, pending
+from dpaudit.tracing.located_noise import Exponential, MixedNoise, PendingNoise, WholeNoise
 from dpaudit.tracing.pending import JointNoise, Pending, list_call_sources
 
 
@@ -232,7 +232,7 @@ def test_exponential_noise_that_is_looked_at_is_a_draw_that_both_sides_share():
     ((kind, law),) = state.decided
     assert kind == "public"
     assert law.given == b"exponential" + np.array([2.0, 3.0]).tobytes()
-    standard = located.standard_draw("exponential", np.random.default_rng(5), (2,))
+    standard = located_noise.standard_draw("exponential", np.random.default_rng(5), (2,))
     assert law.make(np.random.default_rng(5)).tolist() == (standard * [2.0, 3.0]).tolist()
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.tracing.movement import MovementBounds, TraceRefusal, read_movement_bounds
 from tests.tracing.replayed_pairs import moved
 

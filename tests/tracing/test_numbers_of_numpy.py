@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import MechanismError
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.tracing.law import TracedLaw
 from dpaudit.tracing.reading import read_law

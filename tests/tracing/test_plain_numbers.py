@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpaudit.freezing import patching
-from dpaudit.tracing.discrete import Stepped
+from dpaudit.tracing.discrete import SteppedValue
 from dpaudit.tracing.draws import LawState
 from dpaudit.tracing.lockstep import trace_run
 from dpaudit.tracing.pending import decide_pending_noise
@@ -77,7 +77,7 @@ def test_differences_of_counts_are_integers_of_python(name, steps):
     code = lambda data, rng: apply(rng.geometric(0.5), rng.geometric(0.5))  # noqa: E731
 
     def meet(own):  # noise around its centre, or one of the draws
-        return own.centre + steps if isinstance(own, Stepped) else 3 + steps
+        return own.centre + steps if isinstance(own, SteppedValue) else 3 + steps
 
     found, due = traced(code, meet), apply(3 + steps, 3)
     assert type(found) is type(due)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpaudit.tracing import arithmetic, functions, rows, spread
-from dpaudit.tracing.bounded import BoundedArray, BoundedReading, CentreMovement, NoBound
+from dpaudit.tracing.bounded_arrays import BoundedArray, BoundedReading, CentreMovement, NoBound
 from dpaudit.tracing.movement import TraceRefusal, _make_movement_bounds, read_movement_bounds
 from dpaudit.tracing.noise import BoundedGenerator
 from dpaudit.tracing.spread import NOTHING, DifferenceNorms, Over, Spread, make_history_spread

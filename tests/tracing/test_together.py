@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from dpaudit.errors import MechanismError
-from dpaudit.mechanisms.foreign.observed import as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.tracing.determined import RunOutput
+from dpaudit.tracing.determined_values import RunOutput
+from dpaudit.tracing.joint_runs import RunsDiverge, split_runs_into_batches
 from dpaudit.tracing.law import TracedLaw
 from dpaudit.tracing.plain import is_plain_numpy
 from dpaudit.tracing.reading import read_law
-from dpaudit.tracing.together import NotTogether, split_runs_into_batches
 
 RECORDS = np.random.default_rng(0).normal(size=(20, 3))
 PAIR = Pair(RECORDS, np.concatenate([RECORDS[:-1], [[3.0, -2.0, 4.0]]]), REPLACE_RECORD)
@@ -204,7 +204,7 @@ def into_an_array(data, rng):
 def test_runs_that_differ_go_alone_and_draw_as_if_none_had_gone_together(function, monkeypatch):
     law = law_of(function)
     assert law._together is not None
-    with law._patch_primitives(), pytest.raises(NotTogether):
+    with law._patch_primitives(), pytest.raises(RunsDiverge):
         law._together.forced(PAIR.dataset, np.zeros((20, len(law.keys))))
     tried = law.sample_tilted(PAIR, 0.5, 20, np.random.default_rng(4))
     monkeypatch.setattr("dpaudit.tracing.law.split_runs_into_batches", lambda runs, *data: None)
@@ -240,7 +240,7 @@ def test_a_lane_that_differs_from_its_run_lets_all_go_alone(monkeypatch):
         return own, neighbours, RunOutput(outcome.fixed, outcome.numbers + 1e-12)
 
     monkeypatch.setattr(TracedLaw, "_both", other)
-    with law._patch_primitives(), pytest.raises(NotTogether):
+    with law._patch_primitives(), pytest.raises(RunsDiverge):
         law._draw_tilted_together(law._together, PAIR, 0.5, 20, np.random.default_rng(6))
 
 

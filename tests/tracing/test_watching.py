@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, laplace
 
-from dpaudit.mechanisms.foreign.observed import ObservationSettings, as_mechanism
+from dpaudit.mechanisms.foreign.code_mechanism import ObservationSettings, as_mechanism
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair
-from dpaudit.tracing.discrete import KINDS, Stepped
+from dpaudit.tracing.discrete import KINDS, SteppedValue
 from dpaudit.tracing.law import TracedLaw, TracedView
-from dpaudit.tracing.placed import law_of
+from dpaudit.tracing.placed_law import law_of
 from dpaudit.tracing.reading import read_law
-from dpaudit.tracing.runs import NoLawFound
+from dpaudit.tracing.runs import MissingLaw
 
 PAIR = Pair(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 5.0]), REPLACE_RECORD)
 LONGER = Pair(np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0]), ADD_REMOVE_RECORD)
@@ -63,7 +63,7 @@ def raises_with_noise(data, rng):
 def test_warnings_of_two_runs_that_take_turns_are_told_apart():
     assert watch(warns_before_and_after, "warnings").mechanism is not None
     found = watch(warns_of_data_after_noise, "warnings")
-    assert isinstance(found, NoLawFound)
+    assert isinstance(found, MissingLaw)
     assert "past the noise" in found.reason
 
 
@@ -79,7 +79,7 @@ def test_filters_of_warnings_are_as_they_were():
 
 def test_a_message_of_an_exception_is_part_of_the_output():
     found = watch(raises_with_data, "exceptions")
-    assert isinstance(found, NoLawFound)
+    assert isinstance(found, MissingLaw)
     assert watch(raises_with_noise, "exceptions").mechanism is None
     assert watch(warns_of_what_is_noisy, "warnings").mechanism is None
 
@@ -90,13 +90,13 @@ def test_a_message_of_an_exception_is_part_of_the_output():
 def test_rounded_noise_has_the_written_law():
     law, scale = KINDS["rounded laplace"], 1.7
     own, other = (
-        Stepped(np.full(400, at), np.full(400, math.exp(-1 / scale))) for at in (2.0, 3.0)
+        SteppedValue(np.full(400, at), np.full(400, math.exp(-1 / scale))) for at in (2.0, 3.0)
     )
     values = np.arange(-6.0, 10.0)
     below = laplace(2.0, scale).cdf
     p = below(values + 0.5) - below(values - 0.5)
     q = laplace(3.0, scale).cdf(values + 0.5) - laplace(3.0, scale).cdf(values - 0.5)
-    one = [(Stepped(s.centre[:1], s.ratio[:1])) for s in (own, other)]
+    one = [(SteppedValue(s.centre[:1], s.ratio[:1])) for s in (own, other)]
     losses = [law.loss(np.array([v]), *one) for v in values]
     assert losses == pytest.approx(np.log(p / q), rel=1e-9)
     enclosed = [float(law.enclosed_loss(np.array([v]), *one)) for v in values]
@@ -132,7 +132,7 @@ def test_rounded_noise_that_meets_a_whole_number_has_a_law():
 )
 def test_other_rounded_noise_is_refused(function):
     found = read_law(as_mechanism(function).calls, PAIR, np.random.default_rng(0))
-    assert isinstance(found, NoLawFound)
+    assert isinstance(found, MissingLaw)
 
 
 # Coins of records
@@ -166,7 +166,7 @@ def test_secret_coins_of_one_record_more_give_no_law_of_outputs(function):
 
 def test_as_many_coins_as_records_are_data():
     found = read_law(as_mechanism(coins_returned).calls, LONGER, np.random.default_rng(0))
-    assert isinstance(found, NoLawFound)
+    assert isinstance(found, MissingLaw)
 
 
 def test_coins_of_one_record_more_are_never_used_for_losses():

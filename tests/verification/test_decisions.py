@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dpaudit.mechanisms.foreign.code_identity as code_identity
-import dpaudit.mechanisms.foreign.isolated as isolated
+import dpaudit.mechanisms.foreign.isolation as isolation
 from dpaudit.auditing.samples.canary_table import CanaryTable
 from dpaudit.errors import DataError
 from dpaudit.freezing.recorder import Run
@@ -244,7 +244,7 @@ def test_what_came_along_with_the_code_or_is_never_read_is_not_unmoved(monkeypat
 def test_code_that_no_file_holds_is_not_that_of_a_certificate(monkeypatch, own, same):
     held = None if own is None else SimpleNamespace(sha256=own)
     placed = SimpleNamespace(mechanism=object())
-    monkeypatch.setattr(isolated, "isolate_mechanism", lambda *_: placed)
+    monkeypatch.setattr(isolation, "isolate_mechanism", lambda *_: placed)
     monkeypatch.setattr(code_identity, "code_of", lambda _: held)
     document = Document(
         path="c.json", claim="c", kind="mechanism", parameters={}, quantities={}, assumptions={},

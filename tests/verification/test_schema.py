@@ -9,7 +9,7 @@ import pytest
 
 import dpaudit
 from dpaudit.cli.main import main
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.refutation.inequality import Kind
 from dpaudit.verification import judge, read
 from dpaudit.verification.schema import ROLES, certificate_schema

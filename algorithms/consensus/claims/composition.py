@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from dpaudit.accounting.events import Event, ExponentialNormRelease, Sequence
-from dpaudit.accounting.proved import TabulatedDP, proved_guarantee
+from dpaudit.accounting.strongest_guarantee import TabulatedDP, proved_guarantee
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.claims.section4 import Public, algorithm_of
 from dpaudit.algorithms.consensus.guarantees import NodeUpdate, node_updates, run_event

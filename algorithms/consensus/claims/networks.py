@@ -24,7 +24,7 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.extension.case import AssumptionOutcome, SearchCase
-from dpaudit.refutation import Attained, Condition, Inequality, Space, minimal, searched
+from dpaudit.refutation import Condition, Inequality, Space, WorstInstance, minimal, searched
 from dpaudit.refutation.search import Batch
 
 Ratios = Callable[[Batch], Array]
@@ -225,7 +225,7 @@ def network_case(
         instance = minimal(simplest, inequality, budget=generated, seed=seed)
         return None if instance is None else inequality.words(instance)
 
-    def attain(budget: int, rng: Generator) -> Attained:
+    def attain(budget: int, rng: Generator) -> WorstInstance:
         return searched(inequality, climb, budget, rng, seed=seed, smallest=smallest)
 
     evidence = "enforced, and checked on what was found"

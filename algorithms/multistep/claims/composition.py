@@ -40,11 +40,11 @@ from dpaudit._typing import Array
 from dpaudit.extension.claim import Statement
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.refutation import (
-    Attained,
     Condition,
     Evidence,
     Inequality,
     Space,
+    WorstInstance,
     certified,
     exceeds,
     maximise,
@@ -260,7 +260,9 @@ def make_composed_gaussian_inequality(
     )
 
 
-def compute_gaussian_attained(statement: Statement, setting: Composed, factor: float) -> Attained:
+def compute_gaussian_attained(
+    statement: Statement, setting: Composed, factor: float
+) -> WorstInstance:
     """Return the delta of Gaussian mechanisms, also where one alone is not private enough."""
     # Gaussian mechanisms have one law, so an empty pair stands for the instance.
     claim, nothing = (
@@ -268,7 +270,7 @@ def compute_gaussian_attained(statement: Statement, setting: Composed, factor: f
         (np.zeros(0), np.zeros(0)),
     )
     value, bound = claim.sides(nothing)
-    return Attained(
+    return WorstInstance(
         value=value,
         bound=bound,
         instance=claim.words(nothing),
@@ -285,7 +287,7 @@ def most_revealing(
     rng: Generator,
     *,
     seed: int,
-) -> Attained:
+) -> WorstInstance:
     """Return the delta of the pair of laws that a search finds, and the smallest one in words."""
     return searched(
         make_composed_laws_inequality(statement, setting, factor),

@@ -29,7 +29,15 @@ from dpaudit.algorithms.multistep.claims.utility import (
     compute_utility_conditions,
 )
 from dpaudit.extension.claim import Statement
-from dpaudit.refutation import Attained, Condition, Evidence, Inequality, Space, maximise, searched
+from dpaudit.refutation import (
+    Condition,
+    Evidence,
+    Inequality,
+    Space,
+    WorstInstance,
+    maximise,
+    searched,
+)
 from dpaudit.refutation.search import Batch
 
 _UNUSED = "bounded duals"  # no statement here is about beta
@@ -108,7 +116,7 @@ def search_attained_rate(
     rng: Generator,
     *,
     seed: int,
-) -> Attained:
+) -> WorstInstance:
     """Return the rate that a search over losses and penalties attains."""
 
     def ratio(found: StarBoundSides) -> Array:
@@ -174,7 +182,7 @@ def make_larger_risk_inequality(statement: Statement, few: int, factor: float) -
 def search_larger_risk(
     statement: Statement, star: StarSetting, few: int, factor: float, trials: int, rng: Generator,
     *, seed: int,
-) -> Attained:  # fmt: skip
+) -> WorstInstance:  # fmt: skip
     """Return the risk that a search over losses and penalties attains."""
     less = replace(star, inner_steps=few)
 
@@ -219,9 +227,9 @@ def _find_worst_batch(made: Space, budget: int, rng: Generator) -> Batch:
 
 def _search_judged_claim(
     claim: Inequality[Any], found: Any, trials: int, rng: Generator, seed: int
-) -> Attained:
+) -> WorstInstance:
     if claim.broken(found):  # nothing that the search saw stays inside: nothing to certify
-        return Attained(value=0.0, bound=claim.sides(found)[1], instance=claim.words(found))
+        return WorstInstance(value=0.0, bound=claim.sides(found)[1], instance=claim.words(found))
     return searched(claim, lambda budget, rng: found, trials, rng, seed=seed)
 
 

@@ -21,7 +21,7 @@ from dpaudit.algorithms.problems.losses import LOSSES
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.extension.claim import Statement
 from dpaudit.neighbours import REPLACE_RECORD, Pair
-from dpaudit.refutation import Attained, Evidence, Inequality, searched
+from dpaudit.refutation import Evidence, Inequality, WorstInstance, searched
 
 # Scales of models at which slopes are tried: at 0, and from nearly flat to far out on either side.
 _SCALES = (0.0, 0.1, 1.0, 10.0, 100.0)
@@ -35,7 +35,7 @@ def search_movement(
     *,
     whole_class: bool,
     seed: int,
-) -> Attained:
+) -> WorstInstance:
     """Return the largest movement that is found, against its own bound.
 
     In the whole class every loss is tried, and random unit records beside the pair's.
@@ -43,7 +43,7 @@ def search_movement(
     found = find_farthest_movement(instance, trials, rng, whole_class=whole_class)
     if claim.broken(found):  # by a last digit of somebody's records: nothing to certify
         value, bound = claim.sides(found)
-        return Attained(value=value, bound=bound, instance=found.where)
+        return WorstInstance(value=value, bound=bound, instance=found.where)
     return searched(claim, lambda budget, rng: found, trials, rng, seed=seed)
 
 

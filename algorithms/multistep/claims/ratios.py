@@ -47,7 +47,7 @@ from dpaudit.algorithms.multistep.claims.composition import (
     worst_laws,
 )
 from dpaudit.extension.claim import Statement
-from dpaudit.refutation import Attained, Evidence, Inequality, searched
+from dpaudit.refutation import Evidence, Inequality, WorstInstance, searched
 
 _CLEAR = 1 + 1e-9  # by so much a ratio exceeds e^epsilon, whatever rounding does
 _BECAUSE = (
@@ -156,7 +156,9 @@ class Gloss:
             evidence=lambda laws: self._evidence(statement, laws),
         )
 
-    def attained(self, statement: Statement, budget: int, rng: Generator, *, seed: int) -> Attained:
+    def attained(
+        self, statement: Statement, budget: int, rng: Generator, *, seed: int
+    ) -> WorstInstance:
         """Return the probability for a search's best pair of laws, or the Gaussian mechanism."""
 
         def climb(budget: int, rng: Generator) -> Laws:

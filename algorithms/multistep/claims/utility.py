@@ -22,7 +22,15 @@ from dpaudit.algorithms.multistep.claims.star import (
     run,
 )
 from dpaudit.extension.claim import Statement
-from dpaudit.refutation import Attained, Condition, Evidence, Inequality, Space, maximise, searched
+from dpaudit.refutation import (
+    Condition,
+    Evidence,
+    Inequality,
+    Space,
+    WorstInstance,
+    maximise,
+    searched,
+)
 from dpaudit.refutation.search import Batch
 
 OUTSIDE = 1e-3  # probability with which noise may carry a run out of the bounded sets
@@ -128,11 +136,11 @@ def _format_utility_instance(found: Found) -> str:
 
 def search_utility_violation(
     claim: Inequality[Found], star: StarSetting, trials: int, rng: Generator, *, seed: int
-) -> Attained:
+) -> WorstInstance:
     """Return the ratio of a search's best instance; 0 where noise leaves the bounded sets."""
     found = _find_worst_star_loss(star, trials, rng)
     if claim.broken(found):  # noise may leave the bounded sets everywhere: nothing to certify
-        return Attained(value=0.0, bound=claim.sides(found)[1], instance=claim.words(found))
+        return WorstInstance(value=0.0, bound=claim.sides(found)[1], instance=claim.words(found))
     return searched(claim, lambda budget, rng: found, trials, rng, seed=seed)
 
 

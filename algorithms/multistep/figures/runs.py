@@ -47,7 +47,7 @@ from dpaudit.reproduction.judgement import (
 from dpaudit.reproduction.result import MOST_RUNS, FigureRequest, Reproduction
 from dpaudit.reproduction.spread import (
     Mean,
-    Sampled,
+    RunSource,
     in_errors,
     is_clearly_ahead,
     judge_falling_means,
@@ -443,7 +443,7 @@ def _with_rates(setting: MultiStepFigureSetting, eta: float, rates: Array) -> Co
 
 
 def _measure_broadcast_risks(
-    setting: MultiStepFigureSetting, mechanism: Sampled, rng: np.random.Generator
+    setting: MultiStepFigureSetting, mechanism: RunSource, rng: np.random.Generator
 ) -> Array:
     """Return the risk of the models broadcast at every iteration, shape ``(R, T)``."""
     # Only its objective is used, which is the same at every epsilon and l.

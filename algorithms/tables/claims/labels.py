@@ -32,11 +32,11 @@ from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.extension.claim import Statement
 from dpaudit.neighbours import REPLACE_LABEL, Pair
 from dpaudit.refutation import (
-    Attained,
     Condition,
     Evidence,
     Inequality,
     Space,
+    WorstInstance,
     maximise,
     minimal,
     searched,
@@ -254,7 +254,7 @@ def _find_smallest_label_pair(statement: Statement, labels: Labels) -> str | Non
 
 def search_label_loss(
     statement: Statement, labels: Labels, trials: int, rng: Generator, *, seed: int
-) -> Attained:
+) -> WorstInstance:
     """Return the largest loss that is found, as the mechanism itself states it."""
     found = most_revealing(labels, trials, rng)
     reached = searched(

@@ -49,7 +49,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from dpaudit.accounting.composition import gaussian_guarantee
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.claims.noise import BOUNDED, BOUNDED_NEIGHBOUR, ONE_TUPLE, Theorem2
 from dpaudit.algorithms.tables.guarantees import model_event

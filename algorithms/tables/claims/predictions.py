@@ -33,11 +33,11 @@ from dpaudit.algorithms.tables.joined import JoinedTables
 from dpaudit.extension.claim import Statement
 from dpaudit.neighbours import REPLACE_TUPLE, Pair
 from dpaudit.refutation import (
-    Attained,
     Condition,
     Evidence,
     Inequality,
     Space,
+    WorstInstance,
     maximise,
     minimal,
     searched,
@@ -222,7 +222,7 @@ def search_prediction_leak(
     rng: Generator,
     *,
     seed: int,
-) -> Attained:
+) -> WorstInstance:
     """Return an infinite epsilon where a pair is found that one prediction separates, else 0."""
     reached = searched(
         make_prediction_inequality(statement, theorem, learning_rate, seed),

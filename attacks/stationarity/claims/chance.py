@@ -46,13 +46,13 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.execution import stream
 from dpaudit.extension.case import AssumptionOutcome, SearchCase
 from dpaudit.extension.settings import Settings
-from dpaudit.refutation import Attained
+from dpaudit.refutation import WorstInstance
 
 # Error probabilities of the two claims.
 _INDEPENDENT = 1e-9
 _HALF = 1e-6
 Bound = Callable[[int], float]
-Attain = Callable[[int, Generator], Attained]
+Attain = Callable[[int, Generator], WorstInstance]
 
 
 def make_averaging_attack(setting: Setting, cosine: float, factor: float) -> tuple[Bound, Attain]:
@@ -61,11 +61,11 @@ def make_averaging_attack(setting: Setting, cosine: float, factor: float) -> tup
     def bound_rarely(runs: int) -> float:
         return factor * rarely_more(runs, 1 / 2, _HALF)
 
-    def attain(trials: int, rng: Generator) -> Attained:
+    def attain(trials: int, rng: Generator) -> WorstInstance:
         close = _attack_drawn_runs(setting, (AVERAGED, MEAN, UNIFORM), trials, rng)
         cosines = _get_cosines(close[AVERAGED])
         missed = int(np.sum(cosines <= cosine))
-        return Attained(
+        return WorstInstance(
             value=missed,
             bound=bound_rarely(len(cosines)),
             instance=_format_median_cosines(close),
@@ -84,7 +84,7 @@ def make_finding_attack(setting: Setting, cosine: float, factor: float) -> tuple
     def bound_chance(runs: int) -> float:
         return factor * most_by_chance(runs, cosine, setting.dimension, _INDEPENDENT)
 
-    def attain(trials: int, rng: Generator) -> Attained:
+    def attain(trials: int, rng: Generator) -> WorstInstance:
         close = _attack_drawn_runs(setting, (estimator, *others), trials, rng)
         cosines = _get_cosines(close[estimator])
         found, bound = int(np.sum(cosines > cosine)), bound_chance(len(cosines))
@@ -93,7 +93,7 @@ def make_finding_attack(setting: Setting, cosine: float, factor: float) -> tuple
             f"In {found} runs the estimate has a cosine above {cosine:g} with the record; a guess "
             f"has one with probability {guess:.3g}."
         )
-        return Attained(
+        return WorstInstance(
             value=found,
             bound=bound,
             instance=_format_median_cosines(close),

@@ -6,7 +6,7 @@ from dpaudit.accounting.events import (
     LaplaceRelease,
     PoissonSubsampledGaussian,
 )
-from dpaudit.accounting.proved import bound_proved_epsilon
+from dpaudit.accounting.strongest_guarantee import bound_proved_epsilon
 
 
 def event_of(part):

@@ -27,7 +27,7 @@ from dpaudit.accounting.pairs.pair import DominatingPair
 
 
 @dataclass(frozen=True)
-class Tilted:
+class TiltedMasses:
     """Masses on ``(first + i) * spacing``, shape ``(n,)``, that add up to 1.
 
     The mass before the tilt is ``masses * exp(log_total - order * x)``.
@@ -46,7 +46,7 @@ class Tilted:
 
 
 @dataclass(frozen=True)
-class Rounded:
+class RoundedLaw:
     """A law rounded both ways.
 
     Parameters
@@ -59,9 +59,9 @@ class Rounded:
         How far above that its mass lies, in spacings, on average.
     """
 
-    above: Tilted
-    cells_p: Tilted
-    cells_q: Tilted
+    above: TiltedMasses
+    cells_p: TiltedMasses
+    cells_q: TiltedMasses
     drift: float
 
     def reach(self, spacing: float) -> float:
@@ -72,7 +72,7 @@ class Rounded:
 
 def round_loss_law(
     pair: DominatingPair, window: tuple[float, float], spacing: float, order: float
-) -> Rounded:
+) -> RoundedLaw:
     """Return the law within a window; the caller accounts for the mass outside."""
     # One cell more on either side: the quotient is rounded, and an atom at the end of the window
     # must not fall off the grid.
@@ -90,7 +90,7 @@ def round_loss_law(
     # powers would vanish all together.
     offset = float(log_p.max())
     masses = np.exp(log_p - offset)
-    return Rounded(
+    return RoundedLaw(
         above=_split_masses(masses, cells, within, first, size, spacing, order, offset),
         cells_p=_bin_masses(masses * np.exp(-order * within), cells, first, size, offset),
         cells_q=_bin_masses(masses * np.exp(-(order + 1) * within), cells, first, size, offset),
@@ -107,7 +107,7 @@ def _split_masses(
     spacing: float,
     order: float,
     offset: float,
-) -> Tilted:
+) -> TiltedMasses:
     # The share that keeps the Q-mass, which is the P-mass times ``exp(-loss)``: both ends together
     # must have what the atom had. A share that is linear in the loss would not keep it.
     up = np.expm1(-within) / np.expm1(-spacing)
@@ -121,14 +121,14 @@ def _split_masses(
 
 def _bin_masses(
     masses: Array, cells: NDArray[np.intp], first: int, size: int, offset: float
-) -> Tilted:
+) -> TiltedMasses:
     total = np.asarray(np.bincount(cells, masses, size), dtype=np.float64)
     return _normalise_tilted(total, first, offset)
 
 
-def _normalise_tilted(masses: Array, first: int, offset: float) -> Tilted:
+def _normalise_tilted(masses: Array, first: int, offset: float) -> TiltedMasses:
     total = float(masses.sum())
-    return Tilted(masses / total, first, offset + float(np.log(total)))
+    return TiltedMasses(masses / total, first, offset + float(np.log(total)))
 
 
 _ROUNDING = float(np.finfo(np.float64).eps)
@@ -145,7 +145,7 @@ _ORDERS_TRIED = 12  # orders at which that bound is tried at most
 
 
 @dataclass(frozen=True)
-class Convolved:
+class Convolution:
     """Tilted masses of a sum on a grid.
 
     Parameters
@@ -155,7 +155,7 @@ class Convolved:
     first, spacing
         The grid.
     log_total
-        As in `dpaudit.accounting.grid.convolution.Tilted`.
+        As in `dpaudit.accounting.grid.convolution.TiltedMasses`.
     astray
         Bound on the tilted mass outside the grid, wherever the cyclic convolution put it.
     noise
@@ -238,14 +238,14 @@ def _filter_masses(masses: Array, rate: float) -> Array:
 
 
 def convolve_laws(
-    parts: list[tuple[Tilted, int]],
+    parts: list[tuple[TiltedMasses, int]],
     first: int,
     size: int,
     spacing: float,
     tails: tuple[float, float],
     left_out: float,
     side: int,
-) -> Convolved:
+) -> Convolution:
     """Return the law of the sum of independent copies.
 
     Parameters
@@ -281,17 +281,19 @@ def convolve_laws(
     noise = one * norm + (one + 4 * _ROUNDING * count_all) * _compute_l2_norm(masses)
     astray = left_out + _bound_mass_outside_grid(parts, first, size, spacing, tails)
     total += side * count_all * _QUADRATURE
-    return Convolved(masses, first, spacing, total, astray, noise)
+    return Convolution(masses, first, spacing, total, astray, noise)
 
 
-def _convert_single_law(part: Tilted, spacing: float, left_out: float, side: int) -> Convolved:
+def _convert_single_law(
+    part: TiltedMasses, spacing: float, left_out: float, side: int
+) -> Convolution:
     """Return the law of a single release, which needs no transform: nothing wraps around."""
     total = part.log_total + side * _QUADRATURE
-    return Convolved(part.masses, part.first, spacing, total, left_out, 0.0)
+    return Convolution(part.masses, part.first, spacing, total, left_out, 0.0)
 
 
 def _bound_mass_outside_grid(
-    parts: list[tuple[Tilted, int]],
+    parts: list[tuple[TiltedMasses, int]],
     first: int,
     size: int,
     spacing: float,
@@ -304,7 +306,7 @@ def _bound_mass_outside_grid(
 
 
 def _bound_mass_by_chernoff(
-    parts: list[tuple[Tilted, int]], order: float, at: float, spacing: float
+    parts: list[tuple[TiltedMasses, int]], order: float, at: float, spacing: float
 ) -> float:
     """Return a bound on the mass beyond a point: above it for orders above 0, else below.
 

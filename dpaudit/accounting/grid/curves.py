@@ -9,14 +9,14 @@ from functools import cached_property
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.accounting.grid.convolution import Convolved
+from dpaudit.accounting.grid.convolution import Convolution
 
 
 @dataclass(frozen=True)
 class UpperCurve:
     """Upper ends, from the law rounded upwards; ``betrayed`` is the mass of infinite losses."""
 
-    law: Convolved
+    law: Convolution
     order: float
     betrayed: float
 
@@ -73,8 +73,8 @@ class LowerCurve:
     lower end of its cell, or ``blur`` below it.
     """
 
-    under_p: Convolved
-    under_q: Convolved
+    under_p: Convolution
+    under_q: Convolution
     order: float
     betrayed: float
     blur: float

@@ -29,7 +29,12 @@ import numpy as np
 
 import dpaudit._validate as check
 from dpaudit.accounting.events import Event
-from dpaudit.accounting.grid.convolution import Convolved, Rounded, convolve_laws, round_loss_law
+from dpaudit.accounting.grid.convolution import (
+    Convolution,
+    RoundedLaw,
+    convolve_laws,
+    round_loss_law,
+)
 from dpaudit.accounting.grid.curves import LowerCurve, UpperCurve
 from dpaudit.accounting.pairs.composition import MANY, Bracket, Composition
 from dpaudit.accounting.pairs.pair import DominatingPair
@@ -383,7 +388,7 @@ def _build_delta_curves(
     # as any order is sound. Half of the limit leaves room for the other spacing of that order.
     if order * spacing > _STEEPEST:
         return _build_delta_curves(pairs, _STEEPEST / (2 * spacing), cells, lost)
-    steps: list[tuple[Rounded, int]] = [
+    steps: list[tuple[RoundedLaw, int]] = [
         (
             round_loss_law(
                 pair, step_window(pair, order, window, pairs.steps, tried), spacing, order
@@ -394,7 +399,7 @@ def _build_delta_curves(
     ]
     first, tails = math.floor(window.low / spacing) - 16, (window.down, window.up)
 
-    def law(part: str, start: int, side: int, left_out: float = 0.0) -> Convolved:
+    def law(part: str, start: int, side: int, left_out: float = 0.0) -> Convolution:
         tilted = [(getattr(step, part), count) for step, count in steps]
         return convolve_laws(tilted, start, cells, spacing, tails, left_out, side)
 

@@ -53,7 +53,7 @@ _ULPS = 2.0**52
 
 
 @dataclass(frozen=True)
-class Squared:
+class SquaredSensitivity:
     """An enclosed square of a sensitivity.
 
     Parameters
@@ -69,12 +69,14 @@ class Squared:
     pattern: Pattern
 
     @classmethod
-    def exactly(cls, value: Entry, pattern: Pattern) -> Squared:
+    def exactly(cls, value: Entry, pattern: Pattern) -> SquaredSensitivity:
         """Return a square that is known."""
         return cls(value, value, pattern)
 
 
-def compute_squared_sensitivity(strategy: Strategy, participation: Participation) -> Squared:
+def compute_squared_sensitivity(
+    strategy: Strategy, participation: Participation
+) -> SquaredSensitivity:
     """Return the square of the sensitivity to a record of rows of norm at most 1.
 
     Raises
@@ -89,7 +91,7 @@ def compute_squared_sensitivity(strategy: Strategy, participation: Participation
     4
     >>> thrice = Participation(kind="cyclic", separation=2)
     >>> compute_squared_sensitivity(Toeplitz(6, [fmpq(1), fmpq(1)]), thrice)
-    Squared(lower=6, upper=6, pattern=(0, 2, 4))
+    SquaredSensitivity(lower=6, upper=6, pattern=(0, 2, 4))
     """
     epochs = participation.epochs(strategy.rounds)
     first = participation.cycle(strategy.rounds, 0)
@@ -106,7 +108,7 @@ def compute_squared_sensitivity(strategy: Strategy, participation: Participation
     return _compute_separated_square(strategy, participation)
 
 
-def square_of_patterns(strategy: Strategy, patterns: Iterable[Pattern]) -> Squared:
+def square_of_patterns(strategy: Strategy, patterns: Iterable[Pattern]) -> SquaredSensitivity:
     """Return it where a record has one of some patterns, or less of it.
 
     Examples
@@ -118,7 +120,9 @@ def square_of_patterns(strategy: Strategy, patterns: Iterable[Pattern]) -> Squar
     return _merge_largest_squares(_of_pattern(strategy, one) for one in patterns)
 
 
-def _compute_separated_square(strategy: Strategy, participation: Participation) -> Squared:
+def _compute_separated_square(
+    strategy: Strategy, participation: Participation
+) -> SquaredSensitivity:
     """Return it for a minimum separation, of a strategy whose G is not known to fall."""
     rounds = strategy.rounds
     most = _MOST_ROUNDS if strategy.is_nonnegative else _MOST_SIGNED
@@ -131,35 +135,37 @@ def _compute_separated_square(strategy: Strategy, participation: Participation) 
     # are 0 and squares add up.
     if strategy.is_orthogonal(participation.separation):
         squares = [strategy.inner(one, one) for one in range(rounds)]
-        return Squared.exactly(*participation.heaviest(squares, participation.epochs(rounds)))
+        return SquaredSensitivity.exactly(
+            *participation.heaviest(squares, participation.epochs(rounds))
+        )
     return _bound_square_by_patterns(strategy, participation)
 
 
 def _bound_square_by_strategy(
     strategy: Strategy, participation: Participation, most: int
-) -> Squared:
+) -> SquaredSensitivity:
     """Return a bracket from the strategy's own bound on patterns, or raise `InvalidArgument`."""
     first = participation.cycle(strategy.rounds, 0)
     upper = strategy.bound_separated_square(participation.separation, len(first))
     if upper is None:
         expected = f"at most {most} for min-separation, of this C"
         raise InvalidArgument("rounds", strategy.rounds, expected)
-    return Squared(_of_pattern(strategy, first).lower, upper, first)
+    return SquaredSensitivity(_of_pattern(strategy, first).lower, upper, first)
 
 
-def _of_pattern(strategy: Strategy, pattern: Pattern) -> Squared:
+def _of_pattern(strategy: Strategy, pattern: Pattern) -> SquaredSensitivity:
     """Return it where a record has this one pattern."""
     if len(pattern) == 1:
-        return Squared.exactly(strategy.inner(*pattern, *pattern), pattern)
+        return SquaredSensitivity.exactly(strategy.inner(*pattern, *pattern), pattern)
     if strategy.is_nonnegative:
-        return Squared.exactly(strategy.square(pattern), pattern)
+        return SquaredSensitivity.exactly(strategy.square(pattern), pattern)
     gram = strategy.gram(pattern)
     entries = [entry for row in gram for entry in row]
     upper = sum(
         (one if one >= 0 else -one if one < 0 else compute_entry_size(one) for one in entries),
         fmpq(0),
     )
-    return Squared(strategy.square(pattern, best_signs(gram)), upper, pattern)
+    return SquaredSensitivity(strategy.square(pattern, best_signs(gram)), upper, pattern)
 
 
 def best_signs(gram: Sequence[Sequence[Entry]]) -> list[int]:
@@ -200,7 +206,9 @@ def _find_component_signs(table: Array) -> Array:
     return signs
 
 
-def _bound_square_by_patterns(strategy: Strategy, participation: Participation) -> Squared:
+def _bound_square_by_patterns(
+    strategy: Strategy, participation: Participation
+) -> SquaredSensitivity:
     """Return a bracket where patterns are many and columns far apart are not orthogonal."""
     rounds, gap = strategy.rounds, participation.separation
     epochs = participation.epochs(rounds)
@@ -227,7 +235,9 @@ def _bound_square_by_patterns(strategy: Strategy, participation: Participation) 
     best = square_of_patterns(strategy, sorted(patterns))
     known = strategy.bound_separated_square(gap, epochs)
     above = fmpq(upper.numerator, upper.denominator)
-    return Squared(best.lower, above if known is None else min(above, known), best.pattern)
+    return SquaredSensitivity(
+        best.lower, above if known is None else min(above, known), best.pattern
+    )
 
 
 def _search_heavy_pattern(table: Array, participation: Participation, weights: Array) -> Pattern:
@@ -256,14 +266,14 @@ def _build_heavy_pattern(table: Array, participation: Participation) -> Pattern:
     return tuple(sorted(found))
 
 
-def _merge_largest_squares(squares: Iterable[Squared]) -> Squared:
+def _merge_largest_squares(squares: Iterable[SquaredSensitivity]) -> SquaredSensitivity:
     """Return the largest of several, which may overlap."""
     return reduce(_merge_two_squares, squares)
 
 
-def _merge_two_squares(one: Squared, other: Squared) -> Squared:
+def _merge_two_squares(one: SquaredSensitivity, other: SquaredSensitivity) -> SquaredSensitivity:
     pattern = one.pattern if float(one.lower) >= float(other.lower) else other.pattern
-    return Squared(
+    return SquaredSensitivity(
         _compute_larger_entry(one.lower, other.lower),
         _compute_larger_entry(one.upper, other.upper),
         pattern,

@@ -70,7 +70,7 @@ class _Mean:
 
 
 @dataclass(frozen=True)
-class Allocated:
+class AllocationRatio:
     """The law of an epoch's ratio, above or below.
 
     Parameters

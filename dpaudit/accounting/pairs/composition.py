@@ -36,19 +36,19 @@ from dpaudit.accounting.events import (
     ShuffledGaussian,
     get_releases,
 )
-from dpaudit.accounting.pairs.allocation import Allocated, within_reach
-from dpaudit.accounting.pairs.exponential_norm import ObjectivePerturbationPair, pair_of
-from dpaudit.accounting.pairs.finite import FINITE, finite_pair
-from dpaudit.accounting.pairs.known import (
+from dpaudit.accounting.pairs.allocation import AllocationRatio, within_reach
+from dpaudit.accounting.pairs.closed_forms import (
     GaussianPair,
     LaplacePair,
     RandomizedResponsePair,
     SubsampledGaussianPair,
 )
+from dpaudit.accounting.pairs.exponential_norm import ObjectivePerturbationPair, pair_of
+from dpaudit.accounting.pairs.finite import FINITE, finite_pair
 from dpaudit.accounting.pairs.mixtures import (
-    FixedSizeReplaced,
-    LargestOfShuffled,
+    FixedSizeReplacement,
     MixturePair,
+    ShuffledMaximum,
     make_fixed_size_pair,
     make_fixed_size_redraw_pair,
     make_replacement_draw_pair,
@@ -304,7 +304,7 @@ def _build_dominating_pair(part: Release) -> DominatingPair | None:
         case AllocatedGaussian() if not within_reach(part.noise_multiplier):
             return GaussianPair(_shift(1.0, part.noise_multiplier))
         case AllocatedGaussian():
-            return RatioPair(Allocated(part.batches, part.noise_multiplier))
+            return RatioPair(AllocationRatio(part.batches, part.noise_multiplier))
         case BatchedGaussian():
             return _build_batched_pair(part)
         case (
@@ -361,15 +361,15 @@ def _build_attained_pair(part: Release) -> DominatingPair | None:
     match part:
         case AllocatedGaussian() if not within_reach(part.noise_multiplier):
             shift = _shift(1.0, part.noise_multiplier)
-            return RatioPair(LargestOfShuffled(part.batches, shift, 0.0))
+            return RatioPair(ShuffledMaximum(part.batches, shift, 0.0))
         case AllocatedGaussian():
-            return RatioPair(Allocated(part.batches, part.noise_multiplier, upper=False))
+            return RatioPair(AllocationRatio(part.batches, part.noise_multiplier, upper=False))
         case ShuffledGaussian():
             shift = _shift(2.0, part.noise_multiplier)
             # Where all other terms are -1, a record replaced by one of -1 is not seen at all, and
             # one of 0 is 1 above the others.
             other = 0.0 if part.relation == REPLACE else shift / 2
-            return RatioPair(LargestOfShuffled(part.batches, shift, other))
+            return RatioPair(ShuffledMaximum(part.batches, shift, other))
         case (
             RandomizedResponse()
             | DiscreteLaplaceRelease()
@@ -384,7 +384,7 @@ def _build_attained_pair(part: Release) -> DominatingPair | None:
         case BatchedGaussian():
             source = getattr(_build_batched_pair(part), "source", None)
             match source:
-                case FixedSizeReplaced():
+                case FixedSizeReplacement():
                     return RatioPair(source.attained(zeroed=part.relation == ZERO_OUT))
                 case MixturePair():
                     return RatioPair(replace(source, upper=False))

@@ -95,7 +95,7 @@ from scipy.special import betaln, gammaln, ive, k0e, k1e, logsumexp
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.accounting.pairs.known import LaplacePair
+from dpaudit.accounting.pairs.closed_forms import LaplacePair
 from dpaudit.accounting.pairs.pair import (
     Atoms,
     Complex,

@@ -186,7 +186,7 @@ def _compute_draw_probabilities(records: int, batch: int) -> tuple[tuple[float, 
 
 
 @dataclass(frozen=True)
-class FixedSizeReplaced:
+class FixedSizeReplacement:
     """A record of a batch of fixed size is replaced: a law above, see the module's text.
 
     Parameters
@@ -239,7 +239,7 @@ class FixedSizeReplaced:
 
 
 @dataclass(frozen=True)
-class LargestOfShuffled:
+class ShuffledMaximum:
     """The largest output of an epoch, of which one has a larger mean: a law below, and no other.
 
     Parameters
@@ -287,13 +287,13 @@ class LargestOfShuffled:
         return np.concatenate([[low], logsumexp(logs, axis=1), [high]])
 
 
-def make_fixed_size_pair(records: int, batch: int, shift: float) -> FixedSizeReplaced:
+def make_fixed_size_pair(records: int, batch: int, shift: float) -> FixedSizeReplacement:
     """Return the pair of a replaced record in a batch drawn without replacement."""
     ratio = batch / records
-    return FixedSizeReplaced((1 - ratio, ratio), shift)
+    return FixedSizeReplacement((1 - ratio, ratio), shift)
 
 
-def make_fixed_size_redraw_pair(records: int, batch: int, shift: float) -> FixedSizeReplaced:
+def make_fixed_size_redraw_pair(records: int, batch: int, shift: float) -> FixedSizeReplacement:
     """Return the pair of a replaced record in a batch drawn with replacement."""
     weights, lost = _compute_draw_probabilities(records, batch)
-    return FixedSizeReplaced(weights, shift, lost)
+    return FixedSizeReplacement(weights, shift, lost)

@@ -58,8 +58,8 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.grid.numerical import epsilon_of, from_attained_delta, from_attained_epsilon
+from dpaudit.accounting.pairs.closed_forms import GaussianPair
 from dpaudit.accounting.pairs.composition import Bracket, Composition
-from dpaudit.accounting.pairs.known import GaussianPair
 from dpaudit.accounting.pairs.pair import NEAR_ONE
 from dpaudit.accounting.series.decided_outputs import split_off_decided_outputs
 from dpaudit.errors import ConvergenceError

@@ -32,7 +32,7 @@ from dpaudit.errors import (
 )
 from dpaudit.estimation.combinations import are_far_apart
 from dpaudit.estimation.numeric_scores import flatten_first_rows
-from dpaudit.estimation.repeated import some_stand_out
+from dpaudit.estimation.repeated_values import some_stand_out
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.mechanisms.mechanism import HasLaw, layout_of

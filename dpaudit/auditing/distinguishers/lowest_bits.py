@@ -18,9 +18,9 @@ from numpy.random import Generator
 import dpaudit.extension.registry as registry
 from dpaudit._typing import Array
 from dpaudit.auditing.distinguishers.learned_scores import fit_distinguishers
-from dpaudit.estimation.counted import compute_score_grain, round_scores
 from dpaudit.estimation.event import choose_event, event_bound, with_order
 from dpaudit.estimation.numeric_scores import flatten_first_rows
+from dpaudit.estimation.score_events import compute_score_grain, round_scores
 from dpaudit.extension.distinguisher import Distinguisher
 from dpaudit.report.formatting import format_significant
 

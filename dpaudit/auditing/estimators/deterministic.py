@@ -20,7 +20,7 @@ from dpaudit.auditing.estimators.event import certify_event
 from dpaudit.auditing.outcome.evidence import MeasurementEvidence
 from dpaudit.auditing.sampling.sampler import Certifying, Drawer, not_its_rng
 from dpaudit.auditing.sampling.separate_processes import Against
-from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
+from dpaudit.estimation.score_events import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.mechanisms.outputs.unit_draws import project_outputs
 

@@ -24,7 +24,6 @@ from dpaudit.auditing.sampling.contract_checks import ContractChecks
 from dpaudit.auditing.sampling.sampler import Certifying, Drawer
 from dpaudit.auditing.sampling.separate_processes import MARGIN, Against
 from dpaudit.estimation.bet_choice import BetChoice, choose_bet
-from dpaudit.estimation.counted import ScoreEvent, Tally
 from dpaudit.estimation.divergence import (
     Bins,
     RenyiBet,
@@ -33,6 +32,7 @@ from dpaudit.estimation.divergence import (
     standard_errors,
 )
 from dpaudit.estimation.event import error_rates
+from dpaudit.estimation.score_events import ScoreEvent, Tally
 from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.guarantees.currency import Currency

@@ -37,8 +37,6 @@ from dpaudit.auditing.sampling.contract_checks import ContractChecks
 from dpaudit.auditing.sampling.sampler import Certifying, Drawer
 from dpaudit.auditing.sampling.separate_processes import Against
 from dpaudit.errors import InvalidArgument
-from dpaudit.estimation.counted import Order, ScoreEvent, Tally, ThresholdEvent, compute_score_grain
-from dpaudit.estimation.counted import round_scores as without_last_bits
 from dpaudit.estimation.event import (
     EventBound,
     bound_of_counts,
@@ -48,7 +46,15 @@ from dpaudit.estimation.event import (
     score_counts,
     with_order,
 )
-from dpaudit.estimation.model_based import EventCounts, model_based
+from dpaudit.estimation.model_estimates import EventCounts, model_based
+from dpaudit.estimation.score_events import (
+    Order,
+    ScoreEvent,
+    Tally,
+    ThresholdEvent,
+    compute_score_grain,
+)
+from dpaudit.estimation.score_events import round_scores as without_last_bits
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher

@@ -27,7 +27,7 @@ from dpaudit.auditing.estimators.event import (
 )
 from dpaudit.auditing.explain.carrying_event import Said
 from dpaudit.auditing.outcome.evidence import MeasurementEvidence
-from dpaudit.estimation.counted import ThresholdEvent
+from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.execution import stream
 from dpaudit.extension.settings import Settings
 from dpaudit.neighbours import Side

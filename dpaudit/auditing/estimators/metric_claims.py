@@ -11,7 +11,7 @@ from dpaudit.guarantees.currency import currency_of
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroConcentratedDP
 from dpaudit.guarantees.scaling import at_distance
 from dpaudit.mechanisms.foreign.distance_calls import distances_of
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.neighbours import Metric, compare
 from dpaudit.report.formatting import format_significant
 from dpaudit.report.schema import AUnit as InDocument

@@ -29,8 +29,13 @@ from dpaudit.auditing.outcome.evidence import (
 from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.auditing.sampling.separate_processes import Against
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.estimation.counted import ScoreEvent, ThresholdEvent, compute_score_grain, round_scores
 from dpaudit.estimation.independence import Outputs
+from dpaudit.estimation.score_events import (
+    ScoreEvent,
+    ThresholdEvent,
+    compute_score_grain,
+    round_scores,
+)
 from dpaudit.estimation.sequential.game import (
     STAKES,
     BetCounts,

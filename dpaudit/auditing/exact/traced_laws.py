@@ -25,8 +25,8 @@ from dpaudit.redaction import are_shown
 from dpaudit.report.formatting import format_significant
 from dpaudit.report.law import NoisyLine, ReadLaw
 from dpaudit.tracing.law import Profile
-from dpaudit.tracing.placed import PlacedLaw, law_of
-from dpaudit.tracing.runs import NoLawFound
+from dpaudit.tracing.placed_law import PlacedLaw, law_of
+from dpaudit.tracing.runs import MissingLaw
 
 OUTPUTS = 0.1  # share of the error probability that goes to outputs
 _NAMED = 6  # lines
@@ -64,7 +64,7 @@ def losses_of_code(
     law = law_of(case.mechanism, case.pair, _make_reading_seed(drawer.seed))
     drawer.executor.progress.advance(1)
     # Without a law that runs bear out there is nothing to compute losses with.
-    if isinstance(law, NoLawFound):
+    if isinstance(law, MissingLaw):
         expected = f"event: no law can be read of this code ({law})"
         raise InvalidArgument("estimator", VerbatimText("exact-loss"), expected)
     if law.mechanism is None:

@@ -18,7 +18,7 @@ from dpaudit.auditing.explain.event_words import FeatureEvent, Words, path_of
 from dpaudit.auditing.explain.threshold_words import format_threshold
 from dpaudit.auditing.outcome.evidence import EventEvidence
 from dpaudit.auditing.sampling.sampler import Drawer
-from dpaudit.estimation.counted import Order, ScoreEvent, Tally, ThresholdEvent
+from dpaudit.estimation.score_events import Order, ScoreEvent, Tally, ThresholdEvent
 from dpaudit.mechanisms.outputs.features import OfFeatures, OnePart
 from dpaudit.neighbours import Side
 from dpaudit.report.formatting import format_significant

@@ -17,10 +17,10 @@ from numpy.random import default_rng
 
 from dpaudit._typing import Array
 from dpaudit.auditing.explain.threshold_words import format_output_value, format_threshold
-from dpaudit.estimation.counted import ThresholdEvent
+from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.execution import stream
 from dpaudit.mechanisms.outputs.features import Features, LogRatios, OneOf, OnePart, OneValue
-from dpaudit.mechanisms.outputs.layout import INFINITE, NAN, Layout, LayoutColumn, Parted
+from dpaudit.mechanisms.outputs.layout import INFINITE, NAN, Layout, LayoutColumn, PartLayout
 from dpaudit.mechanisms.outputs.leaves import ABSENT
 from dpaudit.neighbours import Pair, Side
 from dpaudit.redaction import Record, are_shown
@@ -199,7 +199,7 @@ class Words:
         return " and ".join(said[:3]) + more
 
     def _column(self, path: str) -> LayoutColumn:
-        usual = self.layout.usual if isinstance(self.layout, Parted) else {}
+        usual = self.layout.usual if isinstance(self.layout, PartLayout) else {}
         everywhere = {one.path for one in self.layout.columns if one.everywhere} | set(usual)
         return LayoutColumn(path, True, path in everywhere)
 

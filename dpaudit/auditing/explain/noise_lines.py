@@ -13,10 +13,10 @@ from dpaudit.execution.failures import CodeFailed, DrawTimeout, WorkerEnded
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.freezing.lines import noise_lines
 from dpaudit.mechanisms.foreign.calling import Calls
+from dpaudit.mechanisms.foreign.code_mechanism import CodeMechanism
 from dpaudit.mechanisms.foreign.guard import add_mechanism_name
-from dpaudit.mechanisms.foreign.observed import CodeMechanism
 from dpaudit.mechanisms.foreign.outside import Outside
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.mechanism import name_of
 from dpaudit.neighbours import Side
 from dpaudit.report.lines import CodeLine
@@ -46,12 +46,14 @@ def _find_noise_lines(case: PrivacyCase) -> Sequence[_Plain]:
         match mechanism:
             case CodeMechanism():
                 return _lines_of(lambda: mechanism, (), datasets)
-            case Isolated() if mechanism.called_as is not None:
+            case IsolatedMechanism() if mechanism.called_as is not None:
                 return _find_noise_lines_in_worker(mechanism, datasets)
     return []
 
 
-def _find_noise_lines_in_worker(mechanism: Isolated, datasets: Sequence[Any]) -> Sequence[_Plain]:
+def _find_noise_lines_in_worker(
+    mechanism: IsolatedMechanism, datasets: Sequence[Any]
+) -> Sequence[_Plain]:
     """Return the lines, seen by a worker of the mechanism; none where that fails."""
     try:
         found: Sequence[_Plain] = mechanism.crew.call(_lines_of, *mechanism.made, datasets)

@@ -22,9 +22,9 @@ from dpaudit.execution import Executor, plan_units, stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.mechanisms.foreign.calling import When
 from dpaudit.mechanisms.foreign.guard import add_mechanism_name
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.mechanism import Mechanism, is_observed, layout_of, name_of
-from dpaudit.mechanisms.outputs.layout import EXACTLY, Layout, Parted
+from dpaudit.mechanisms.outputs.layout import EXACTLY, Layout, PartLayout
 from dpaudit.mechanisms.outputs.leaves import LeafToken
 from dpaudit.mechanisms.outputs.reads import Read, layout_of_reads
 from dpaudit.neighbours import Side
@@ -127,7 +127,7 @@ def _is_changed(case: PrivacyCase, seed: int) -> bool:
     # here.
     rngs = [default_rng(stream(seed, "changes", str(n))) for n in range(len(datasets))]
     with add_mechanism_name(name_of(mechanism)):
-        if isinstance(mechanism, Isolated):
+        if isinstance(mechanism, IsolatedMechanism):
             return mechanism.is_changed(datasets, _CHANGING, rngs)
         return instances.is_changed(mechanism, datasets, _CHANGING, rngs)
 
@@ -137,7 +137,7 @@ def at_calls(case: PrivacyCase, when: When) -> PrivacyCase:
     make = case.elsewhere
 
     def place_mechanism(mechanism: Any) -> Mechanism[Any]:
-        if isinstance(mechanism, Isolated):
+        if isinstance(mechanism, IsolatedMechanism):
             return mechanism.at_calls(when)
         return instances.with_calls(mechanism, when)
 
@@ -156,7 +156,7 @@ def _layout_by_workers(
 
     Two workers at most: of a few outputs in many processes nobody sees what a process counts.
     """
-    if not isinstance(case.mechanism, Isolated):
+    if not isinstance(case.mechanism, IsolatedMechanism):
         return None
     cases = case.candidates or (case,)
     datasets = [one.pair.on(side) for one in cases for side in Side]
@@ -196,7 +196,7 @@ def remove_output_parts(
     leave = [f"{EXACTLY}{path}" for path in paths]
     mechanism: Any = case.mechanism
     known: Layout | None = mechanism.layout
-    if isinstance(mechanism, Isolated):
+    if isinstance(mechanism, IsolatedMechanism):
         mechanism = mechanism.ignoring(leave)
     else:
         mechanism = replace(mechanism, layout=None, ignored=(*mechanism.ignored, *leave))
@@ -205,7 +205,7 @@ def remove_output_parts(
     if executor is not None:
         layout = (
             known.without(leave)
-            if isinstance(known, Parted)
+            if isinstance(known, PartLayout)
             else _layout_by_workers(other, seed, count, executor)
         )
     found = _apply_known_layout(other, layout, seed, count)
@@ -262,21 +262,21 @@ def of_bets_on_nothing(evidence: MeasurementEvidence, layout: Layout | None) -> 
 def _is_nothing(layout: Layout | None) -> bool:
     """Return whether all that was looked at for a layout is None."""
     nothing = {"output": LeafToken("NoneType", "None").code}
-    return isinstance(layout, Parted) and len(layout.columns) == 2 and layout.usual == nothing
+    return isinstance(layout, PartLayout) and len(layout.columns) == 2 and layout.usual == nothing
 
 
-def _count_varying_parts(layout: Parted) -> tuple[int, int]:
+def _count_varying_parts(layout: PartLayout) -> tuple[int, int]:
     """Return how many parts that vary are numbers, and how many are discrete."""
     discrete = sum(column.discrete for column in layout.columns) - 2  # without the rest
     return len(layout.columns) - 2 - discrete, discrete
 
 
 def _is_unvarying(layout: Layout) -> bool:
-    return isinstance(layout, Parted) and _count_varying_parts(layout) == (0, 0)
+    return isinstance(layout, PartLayout) and _count_varying_parts(layout) == (0, 0)
 
 
 def _notes_of_parts(layout: Layout | None) -> tuple[str, ...]:
-    if not isinstance(layout, Parted):
+    if not isinstance(layout, PartLayout):
         return ()
     numbers, discrete = _count_varying_parts(layout)
     unvarying = (UNVARYING,) if _is_unvarying(layout) else ()
@@ -289,7 +289,7 @@ def _notes_of_parts(layout: Layout | None) -> tuple[str, ...]:
     )
 
 
-def _notes_of_numbers(layout: Parted) -> tuple[str, ...]:
+def _notes_of_numbers(layout: PartLayout) -> tuple[str, ...]:
     """Return which texts were read as their numbers, and how to say which of these counts."""
     if not layout.numbered:
         return ()
@@ -301,7 +301,7 @@ def _notes_of_numbers(layout: Parted) -> tuple[str, ...]:
     )
 
 
-def _notes_of_texts(layout: Parted) -> tuple[str, ...]:
+def _notes_of_texts(layout: PartLayout) -> tuple[str, ...]:
     """Return notes on texts that never come twice: which features of them the audit read."""
     if not layout.opened:
         return ()

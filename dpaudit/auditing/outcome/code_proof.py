@@ -9,7 +9,7 @@ from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.extension.case import Proof, ProofObstacle
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroConcentratedDP
-from dpaudit.mechanisms.foreign.isolated import Placed
+from dpaudit.mechanisms.foreign.isolation import Placement
 from dpaudit.neighbours import Metric, Relation
 from dpaudit.proving.api import ProofQuestion
 from dpaudit.proving.elsewhere import prove_mechanism
@@ -25,7 +25,7 @@ _CLAIMS = (ApproximateDP, GaussianDP, ZeroConcentratedDP)
 
 
 def prove_code(
-    placed: Placed, domain: Any, relation: Any, claimed: Guarantee, trials: int
+    placed: Placement, domain: Any, relation: Any, claimed: Guarantee, trials: int
 ) -> CodeProof | None:
     """Return the proof from the code of a mechanism; None if nobody asks for one.
 

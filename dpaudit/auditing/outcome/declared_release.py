@@ -13,7 +13,7 @@ from typing import Any
 import dpaudit.extension.registry as registry
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.events import Sequence as Several
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.case import Proof
 from dpaudit.extension.parameters import parse_parameters

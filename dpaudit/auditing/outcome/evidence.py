@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dpaudit.estimation.counted import Order
 from dpaudit.estimation.event import ScoreHistogram
-from dpaudit.estimation.model_based import ModelBasedEstimate
+from dpaudit.estimation.model_estimates import ModelBasedEstimate
+from dpaudit.estimation.score_events import Order
 from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.report.law import ReadLaw
 

@@ -19,7 +19,7 @@ import dpaudit.auditing.explain.carrying_event as carrying
 import dpaudit.auditing.outcome.declared_release as declared_release
 import dpaudit.estimation.independence as independence
 import dpaudit.faults.codes as faults
-from dpaudit.accounting.proved import TabulatedDP
+from dpaudit.accounting.strongest_guarantee import TabulatedDP
 from dpaudit.auditing.explain.output_parts import UNVARYING
 from dpaudit.auditing.outcome.evidence import MeasurementEvidence
 from dpaudit.estimation.self_check import CheckOutcome as ComputedCheck
@@ -29,7 +29,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.mechanisms.foreign.code_identity import code_of
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.neighbours.found import Declared, depends_on_reading
 from dpaudit.report.counts import BinCounts, ScoreCounts, WealthPath
 from dpaudit.report.document import Result
@@ -225,7 +225,7 @@ def _code_file(case: PrivacyCase) -> CodeFile | None:
     if case.reading is None:
         return None
     mechanism = case.mechanism
-    found = mechanism.code if isinstance(mechanism, Isolated) else code_of(mechanism)
+    found = mechanism.code if isinstance(mechanism, IsolatedMechanism) else code_of(mechanism)
     return None if found is None else CodeFile(**found._asdict())
 
 

@@ -8,7 +8,7 @@ from dpaudit.auditing.outcome.result import assumption_checks, format_verdict_re
 from dpaudit.extension.case import SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
-from dpaudit.refutation import Attained
+from dpaudit.refutation import WorstInstance
 from dpaudit.report.document import Result
 from dpaudit.report.formatting import format_significant
 from dpaudit.report.schema import BudgetEntry, Claimed, Measured, Proved
@@ -20,7 +20,7 @@ _NO_UPPER = "a search finds no upper end; a proved bound is one"
 def search_result(
     claim: Statement,
     case: SearchCase,
-    attained: Attained,
+    attained: WorstInstance,
     settings: Settings,
     trials: int,
     rerun: str,
@@ -72,7 +72,7 @@ def search_result(
     )
 
 
-def _of_search(case: SearchCase, attained: Attained, bound: float, lower: float) -> Verdict:
+def _of_search(case: SearchCase, attained: WorstInstance, bound: float, lower: float) -> Verdict:
     """Return the verdict on a bound: the proved number has to be within that of every instance."""
     if attained.refutes:
         return "refuted"
@@ -90,7 +90,7 @@ def _of_search(case: SearchCase, attained: Attained, bound: float, lower: float)
 def _search_reason(
     claim: Statement,
     case: SearchCase,
-    attained: Attained,
+    attained: WorstInstance,
     bound: float,
     lower: float,
     verdict: Verdict,
@@ -111,7 +111,7 @@ def _search_reason(
     return sentence if attained.because is None else f"{sentence} {attained.because}"
 
 
-def _get_search_estimator(claim: Statement, case: SearchCase, attained: Attained) -> str:
+def _get_search_estimator(claim: Statement, case: SearchCase, attained: WorstInstance) -> str:
     names = {"privacy": "epsilon", "sensitivity": "movement"}
     name = names.get(claim.kind, case.quantity or "value")
     return f"{name}, counted" if attained.confidence < 1 else f"largest {name} found by search"
@@ -127,14 +127,14 @@ def _make_claimed_fields(claim: Statement, case: SearchCase, value: float) -> di
             return {"value": value}
 
 
-def _get_count_budget(attained: Attained) -> list[BudgetEntry]:
+def _get_count_budget(attained: WorstInstance) -> list[BudgetEntry]:
     """Return the budget entries of a count; a computed number spends nothing."""
     if attained.confidence == 1:
         return []
     return [BudgetEntry(purpose="a count that chance alone exceeds", alpha=1 - attained.confidence)]
 
 
-def _format_found_notes(attained: Attained) -> list[str]:
+def _format_found_notes(attained: WorstInstance) -> list[str]:
     notes = [f"Found at: {attained.instance}."]
     if attained.minimal is not None:
         notes.append(f"Smallest instance that breaks the claim: {attained.minimal}.")

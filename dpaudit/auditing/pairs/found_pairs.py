@@ -17,8 +17,8 @@ from dpaudit.domains import Domain
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution import stream
 from dpaudit.guarantees.kinds import Guarantee, ZeroConcentratedDP
-from dpaudit.mechanisms.foreign.isolated import Placed
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.isolation import Placement
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.foreign.searches import search_with
 from dpaudit.neighbours import Metric, Relation
 from dpaudit.neighbours.candidates import Candidate
@@ -88,7 +88,7 @@ class SearchEffort(NamedTuple):
 
 
 def find_pairs(
-    placed: Placed,
+    placed: Placement,
     domain: Domain | None,
     relation: Relation | str | Callable[[Any, Any], Any] | None,
     *,
@@ -215,7 +215,7 @@ def refuse_beside_domain(**given: Any) -> None:
 
 
 def _run_pair_search(
-    placed: Placed,
+    placed: Placement,
     domain: Domain,
     relation: str | Range,
     dataset: Any,
@@ -232,7 +232,7 @@ def _run_pair_search(
     cells = 1 if start is None else len(start.units) * len(start.ranges)
     most = effort.most(cells, len(domain.layout.columns))
     given = domain, relation, dataset, most, seconds, seed
-    if not isinstance(mechanism, Isolated):
+    if not isinstance(mechanism, IsolatedMechanism):
         return search_with(mechanism, *given)
     limit = mechanism.crew.limits.timeout
     try:
@@ -242,7 +242,7 @@ def _run_pair_search(
         mechanism.crew.close()
 
 
-def _set_search_timeout(mechanism: Isolated, calls: int) -> AbstractContextManager[None]:
+def _set_search_timeout(mechanism: IsolatedMechanism, calls: int) -> AbstractContextManager[None]:
     """Let one request take as long as so many calls may: a limit is that of one call."""
     limit = mechanism.crew.limits.timeout
     return nullcontext() if limit is None else mechanism.crew.patient(limit * calls)

@@ -27,8 +27,8 @@ from dpaudit.guarantees.kinds import (
 )
 from dpaudit.guarantees.profile import PrivacyProfile
 from dpaudit.mechanisms.foreign.code_identity import CodeReference, code_of
-from dpaudit.mechanisms.foreign.observed import ObservationSettings
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.code_mechanism import ObservationSettings
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.found import OF_GRAPHS, Declared, format_relation_words
 from dpaudit.redaction import are_shown, compute_data_fingerprint
@@ -109,7 +109,7 @@ def claim_as_table(claim: Guarantee) -> dict[str, Any] | None:
 
 
 def _get_mechanism_code(mechanism: object) -> CodeReference | None:
-    return mechanism.code if isinstance(mechanism, Isolated) else code_of(mechanism)
+    return mechanism.code if isinstance(mechanism, IsolatedMechanism) else code_of(mechanism)
 
 
 def _as_table(reading: ObservationSettings) -> dict[str, Any] | None:

@@ -34,7 +34,7 @@ from dpaudit.auditing.estimators.sequential import Bettor
 from dpaudit.errors import DataError, shorten_repr
 from dpaudit.estimation.sequential.game import PILOT, BettingTarget
 from dpaudit.execution import stream
-from dpaudit.mechanisms.outputs.layout import Layout, Parted, layout_of
+from dpaudit.mechanisms.outputs.layout import Layout, PartLayout, layout_of
 from dpaudit.neighbours import Side
 from dpaudit.redaction import Record
 
@@ -157,7 +157,7 @@ class StreamWatch:
         """Lay out the first outputs, which certify nothing."""
         # The layout is fixed on outputs of the pilot, before anything is bet on.
         self._lines.begin([self._waiting[side][:_LAID] for side in Side])
-        if self._attack is None and isinstance(self._lines.layout, Parted):
+        if self._attack is None and isinstance(self._lines.layout, PartLayout):
             self.distinguishers = [*self.distinguishers, ONE_PART]
 
     def _fitted(self, on_p: Array, on_q: Array) -> Sequence[Score]:

@@ -25,13 +25,13 @@ from dpaudit.auditing.outcome.evidence import MeasurementEvidence
 from dpaudit.auditing.outcome.result import convert_to_claim_number
 from dpaudit.auditing.sampling.sampler import Certifying, Drawer, ProcessGrid
 from dpaudit.errors import shorten_repr
-from dpaudit.estimation.counted import ScoreEvent
+from dpaudit.estimation.score_events import ScoreEvent
 from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.execution import Executor, stream
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.mechanisms.foreign.guard import add_mechanism_name
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.foreign.reached_state import beyond_data
 from dpaudit.mechanisms.mechanism import name_of
 from dpaudit.mechanisms.outputs.layout import Layout, LayoutColumn
@@ -139,7 +139,7 @@ def remove_constant_parts(
     case = _without_marks(_without_drifts(case, setup), setup)
     mechanism = case.mechanism
     # Only a worker can be looked at from outside; and without a layout no part has a name.
-    if not isinstance(mechanism, Isolated) or mechanism.layout is None:
+    if not isinstance(mechanism, IsolatedMechanism) or mechanism.layout is None:
         return case, None
     steady = [n for n, one in enumerate(mechanism.layout.columns) if one.steady]
     if not steady or not _others_stay(mechanism.layout, steady):
@@ -174,7 +174,11 @@ def _without_drifts(case: PrivacyCase, setup: _DrawSetup) -> PrivacyCase:
 def _without_marks(case: PrivacyCase, setup: _DrawSetup) -> PrivacyCase:
     """Return a case without the parts that tell processes apart, and no datasets."""
     mechanism = case.mechanism
-    if not isinstance(mechanism, Isolated) or mechanism.layout is None or mechanism.one_a_process:
+    if (
+        not isinstance(mechanism, IsolatedMechanism)
+        or mechanism.layout is None
+        or mechanism.one_a_process
+    ):
         return case
     each = _MARKED // len(Side)
     # A slow mechanism gets no look that takes so many outputs.
@@ -254,7 +258,7 @@ def _make_answers(drawer: Drawer, drawn: Certifying) -> CallOutputs:
     return CallOutputs((rows[0], rows[1]), (owners[0], owners[1]))
 
 
-def _one_answer(mechanism: Isolated, pair: Pair[Any], seed: int) -> CallOutputs:
+def _one_answer(mechanism: IsolatedMechanism, pair: Pair[Any], seed: int) -> CallOutputs:
     rows = [
         mechanism.sample(pair.on(side), 1, default_rng(stream(seed, "an answer", side.value)))
         for side in Side
@@ -322,7 +326,7 @@ def _find_outside_causes(
     mechanism: Any, pair: Pair[Any], seed: int, found: CallOutputs, places: Sequence[Place]
 ) -> list[Touch]:
     """Return the sources of answers besides the data, as the ledger may know already."""
-    if not isinstance(mechanism, Isolated):
+    if not isinstance(mechanism, IsolatedMechanism):
         return []
     # The median, as one glitch must not count as the usual value.
     usual = [(*one, float(np.median(found.rows[one[0]][:, one[1]]))) for one in places]
@@ -334,7 +338,10 @@ def _find_outside_causes(
 
 
 def _find_touches_in_worker(
-    mechanism: Isolated, pair: Pair[Any], seed: int, usual: Sequence[tuple[int, int, float]]
+    mechanism: IsolatedMechanism,
+    pair: Pair[Any],
+    seed: int,
+    usual: Sequence[tuple[int, int, float]],
 ) -> list[Touch]:
     """Return the state that import and calls touch; or that another time has other answers."""
     datasets = [pair.on(side) for side in Side]

@@ -21,12 +21,12 @@ from dpaudit.auditing.explain.output_parts import something_returned
 from dpaudit.auditing.sampling.sampler import Certifying, Drawer
 from dpaudit.auditing.sampling.separate_processes import Against, compute_hit_indicators
 from dpaudit.errors import shorten_repr
-from dpaudit.estimation.counted import ScoreEvent, Tally
 from dpaudit.estimation.independence import Outputs
+from dpaudit.estimation.score_events import ScoreEvent, Tally
 from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.extension.case import PrivacyCase
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_mechanism
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.mechanism import is_ours, layout_of
 from dpaudit.mechanisms.outputs.layout import LayoutColumn
 
@@ -55,14 +55,14 @@ def make_separate_drawer(case: PrivacyCase, drawer: Drawer) -> Iterator[Drawer]:
     What one process draws refutes nothing: its imports and its instance may have noise of their
     own.
     """
-    if is_ours(drawer.mechanism) or isinstance(drawer.mechanism, Isolated):
+    if is_ours(drawer.mechanism) or isinstance(drawer.mechanism, IsolatedMechanism):
         yield drawer
         return
     make = case.elsewhere or (lambda: isolate_mechanism(drawer.mechanism, Isolation()).mechanism)
     # The mechanism is made again where it runs, as it was before its first call.
     other = replace(drawer, mechanism=make())
     with ExitStack() as stack:
-        if isinstance(other.mechanism, Isolated):
+        if isinstance(other.mechanism, IsolatedMechanism):
             stack.callback(other.mechanism.crew.close)
         yield other
 
@@ -113,7 +113,7 @@ def _check_refutation_closely(
     """Return further checks where the counts refute the claim."""
     if not separate_processes.is_claim_refuted(counted, tally, against):
         return kept
-    if not isinstance(drawer.mechanism, Isolated):
+    if not isinstance(drawer.mechanism, IsolatedMechanism):
         return ContractChecks((*kept.checks, _ONE_PROCESS), kept.notes)
     found = separate_processes.check_lone_outputs(
         drawer, counted, tally, against, constant_parts.grid_of(drawer)
@@ -182,7 +182,7 @@ _ONE_PROCESS = CheckOutcome(
 
 def _no_files(drawer: Drawer) -> list[CheckOutcome]:
     """Return the check that no file carries a state from call to call, where files are seen."""
-    if not isinstance(drawer.mechanism, Isolated):
+    if not isinstance(drawer.mechanism, IsolatedMechanism):
         return []
     found = drawer.mechanism.crew.kept_files
     named = ", ".join(shorten_repr(path) for path in found[:3])

@@ -11,10 +11,10 @@ from dpaudit.estimation.self_check import CheckOutcome
 from dpaudit.execution.failures import CodeFailed, DrawTimeout, WorkerEnded
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.extension.case import PrivacyCase
+from dpaudit.mechanisms.foreign.code_mechanism import CodeMechanism
 from dpaudit.mechanisms.foreign.guard import add_mechanism_name
 from dpaudit.mechanisms.foreign.instances import REPEATED, copies_repeat
-from dpaudit.mechanisms.foreign.observed import CodeMechanism
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.mechanism import name_of
 from dpaudit.neighbours import Side
 
@@ -44,7 +44,7 @@ def _is_repeated(case: PrivacyCase, seed: int) -> bool:
         match mechanism:
             case CodeMechanism():
                 return copies_repeat(_get_same_mechanism, (mechanism,), dataset, seed)
-            case Isolated():
+            case IsolatedMechanism():
                 about = mechanism, dataset, seed
                 return get_current_ledger().fact(
                     "repeated", lambda: _run_repeat_check_in_worker(*about), about
@@ -56,7 +56,7 @@ def _get_same_mechanism(mechanism: CodeMechanism) -> CodeMechanism:
     return mechanism
 
 
-def _run_repeat_check_in_worker(mechanism: Isolated, dataset: object, seed: int) -> bool:
+def _run_repeat_check_in_worker(mechanism: IsolatedMechanism, dataset: object, seed: int) -> bool:
     try:
         return bool(mechanism.crew.call(copies_repeat, *mechanism.made, dataset, seed))
     # Nothing is said of copies where the code cannot be asked.

@@ -17,7 +17,7 @@ from dpaudit.auditing.estimators.group_sequential import SLOW
 from dpaudit.execution import Executor, plan_units, stream
 from dpaudit.execution.units import Stage
 from dpaudit.mechanisms.foreign.guard import add_mechanism_name
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.mechanism import name_of
 
 _OF_EACH = 2  # outputs of each dataset, the first of which may load something
@@ -70,7 +70,7 @@ def first_outputs(
 
     def glances(stage: str) -> list[tuple[str, float]]:
         with add_mechanism_name(name_of(mechanism)):
-            if not isinstance(mechanism, Isolated):
+            if not isinstance(mechanism, IsolatedMechanism):
                 return list(map(task, units))
             found = executor.map(task, units, Stage(stage, measures=True), mechanism.crew)
             return [(digest, seconds) for digest, seconds in found]

@@ -18,7 +18,7 @@ from dpaudit.errors import InvalidArgument, MechanismError
 from dpaudit.execution import Executor, stream, unit_size
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.mechanisms.foreign.outside import Outside
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.mechanism import (
     HasLaw,
     Mechanism,
@@ -44,7 +44,7 @@ _SHOWS = 0.05
 
 def make_probe_of_first_outputs(mechanism: Any, first: FirstOutputs) -> ProbeResult:
     """Return the facts from the first outputs, each of a call of its own: no more draws."""
-    start = mechanism.start if isinstance(mechanism, Isolated) else 0.0
+    start = mechanism.start if isinstance(mechanism, IsolatedMechanism) else 0.0
     size = 8 * max(1, len(mechanism.layout.columns))
     return ProbeResult(
         seconds_per_output=first.seconds_per_output,
@@ -92,7 +92,9 @@ def make_drawer(
         seen = make_probe_of_first_outputs(mechanism, first)
         return Drawer(mechanism, pair, executor, seed, unit or 1, unit is None, False, seen)
     seen = ProbeResult(*probe.find_result(trials, unit))
-    if seen.repeats and (not isinstance(mechanism, Isolated) or isinstance(mechanism, HasLaw)):
+    if seen.repeats and (
+        not isinstance(mechanism, IsolatedMechanism) or isinstance(mechanism, HasLaw)
+    ):
         raise not_its_rng(mechanism)
     return Drawer(mechanism, pair, executor, seed, *_choose_unit(probe, seen, trials, unit), seen)
 
@@ -179,7 +181,7 @@ class Probe:
                 "the two datasets, expected the same shape on both"
             )
         size = int(np.prod(shapes.pop()[1:])) * 8
-        start = self.mechanism.start if isinstance(self.mechanism, Isolated) else 0.0
+        start = self.mechanism.start if isinstance(self.mechanism, IsolatedMechanism) else 0.0
         seen = ProbeResult(
             seconds_per_output=pace,
             seconds_per_call=call,
@@ -196,7 +198,7 @@ class Probe:
     def measure_call(self) -> float:
         """Return the seconds of a call, less the way to its process and back."""
         taken = self._time_draw(1, "pace of a call")
-        if not isinstance(self.mechanism, Isolated):
+        if not isinstance(self.mechanism, IsolatedMechanism):
             return taken
         return max(0.0, taken - self.mechanism.way())
 

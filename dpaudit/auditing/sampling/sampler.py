@@ -15,13 +15,13 @@ from dpaudit._typing import Array
 from dpaudit.auditing.exact.stated_bounds import require_bound, require_payoffs
 from dpaudit.auditing.sampling.probe_result import NOTHING_SEEN, ProbeResult
 from dpaudit.errors import MechanismError
-from dpaudit.estimation.counted import ScoreEvent, Tally
 from dpaudit.estimation.exact_loss import TiltedLosses
 from dpaudit.estimation.independence import COMPARED, Outputs
+from dpaudit.estimation.score_events import ScoreEvent, Tally
 from dpaudit.execution import Executor, Unit, plan_units, stream, unit_size
 from dpaudit.execution.units import Stage
 from dpaudit.mechanisms.foreign.guard import add_mechanism_name
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.mechanism import (
     Aimable,
     Mechanism,
@@ -314,7 +314,7 @@ class Drawer:
 
     def _processes(self, units: int) -> int:
         """Return how many fresh processes share the units of a side: fewer if they start slowly."""
-        if not isinstance(self.mechanism, Isolated):
+        if not isinstance(self.mechanism, IsolatedMechanism):
             return 1
         if self.one_a_process:
             return units
@@ -324,7 +324,7 @@ class Drawer:
         return min(_PROCESSES, slowly, units)
 
     def _dealt(self, task: Any, hands: Sequence[Sequence[Unit]], stage: Stage) -> Iterator[Array]:
-        crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
+        crew = self.mechanism.crew if isinstance(self.mechanism, IsolatedMechanism) else None
         if self.one_a_process:
             hands = [[one] for hand in hands for one in hand]
         with add_mechanism_name(name_of(self.mechanism)):
@@ -344,7 +344,7 @@ class Drawer:
         if self.one_a_process:
             yield from self._dealt(task, [units], stage)
             return
-        crew = self.mechanism.crew if isinstance(self.mechanism, Isolated) else None
+        crew = self.mechanism.crew if isinstance(self.mechanism, IsolatedMechanism) else None
         with add_mechanism_name(name_of(self.mechanism)):
             yield from self.executor.map(task, units, stage, crew)
 

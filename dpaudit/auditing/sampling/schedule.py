@@ -25,7 +25,7 @@ from dpaudit.execution.executor import ShareDrawn
 from dpaudit.execution.ledger import RunLedger, get_current_ledger
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.settings import Settings
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.mechanism import is_ours
 
 _RUNS = 400  # outputs that say what leaked, at least
@@ -76,7 +76,7 @@ class Schedule:
             The time was over before the first look had ended.
         """
         with ExitStack() as stack:
-            if self.clock is not None and isinstance(self.case.mechanism, Isolated):
+            if self.clock is not None and isinstance(self.case.mechanism, IsolatedMechanism):
                 stack.enter_context(self.case.mechanism.crew.by(self.clock.until))
             yield
 
@@ -114,8 +114,8 @@ class Schedule:
 
     def _slowly(self, pace: float) -> group_sequential.Slowly | None:
         mechanism = self.case.mechanism
-        start = mechanism.start if isinstance(mechanism, Isolated) else 0.0
-        workers = self.executor.workers if isinstance(mechanism, Isolated) else 1
+        start = mechanism.start if isinstance(mechanism, IsolatedMechanism) else 0.0
+        workers = self.executor.workers if isinstance(mechanism, IsolatedMechanism) else 1
         return group_sequential.Slowly(workers, start) if pace >= group_sequential.SLOW else None
 
     def evidence(

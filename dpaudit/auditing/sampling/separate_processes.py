@@ -22,12 +22,12 @@ from scipy.special import bdtr, bdtrc, betaincinv
 from dpaudit._typing import Array
 from dpaudit.auditing.estimators.group_sequential import alone_of
 from dpaudit.auditing.sampling.sampler import Certifying, Drawer, ProcessGrid, first_of
-from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.independence import FALSE_ALARM, Labels
 from dpaudit.estimation.independence import check_independence as compared
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.likelihood import distance
 from dpaudit.estimation.orders import exponent
+from dpaudit.estimation.score_events import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.self_check import CheckOutcome
 
 # An event of which either side has fewer exceptions is counted once more.

@@ -18,8 +18,8 @@ from scipy.stats import chi2_contingency, ks_2samp
 from dpaudit._typing import Array
 from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import MechanismError
-from dpaudit.mechanisms.foreign.observed import CodeMechanism
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.code_mechanism import CodeMechanism
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.services import Service
 from dpaudit.services.nonces import with_nonce
 
@@ -55,7 +55,7 @@ def _make_nonce_placements(service: Service) -> Iterator[Sequence[str]]:
 
 def _add_request_nonces(mechanism: Any, places: Sequence[str]) -> Any:
     """Return the mechanism whose requests have nonces at places."""
-    if not isinstance(mechanism, Isolated):
+    if not isinstance(mechanism, IsolatedMechanism):
         return _with_nonces(mechanism, places)
     found = mechanism.make_derived_proxy(make_with_nonces, list(places))
     return found if mechanism.layout is None else found.having(mechanism.layout)

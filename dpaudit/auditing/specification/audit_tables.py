@@ -22,7 +22,7 @@ from dpaudit.extension.setting_table import (
     rows_of,
 )
 from dpaudit.guarantees.kinds import Guarantee
-from dpaudit.mechanisms.foreign.observed import ObservationSettings
+from dpaudit.mechanisms.foreign.code_mechanism import ObservationSettings
 from dpaudit.mechanisms.foreign.outside import Outside
 from dpaudit.neighbours import Metric
 from dpaudit.neighbours.found import (

@@ -46,9 +46,9 @@ from dpaudit.extension.setting_table import (
 )
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.mechanisms.foreign.isolated import (
+from dpaudit.mechanisms.foreign.isolation import (
     Isolation,
-    Placed,
+    Placement,
     isolate_mechanism,
     isolate_reference,
     make_isolated,
@@ -216,7 +216,7 @@ def prepare_mechanism_audit(
 
 def _build_specified_mechanism(
     specification: MechanismAudit, folder: Path, isolation: Isolation
-) -> Placed:
+) -> Placement:
     """Return the mechanism where it runs: imported there, or started outside Python."""
     reading, outside = specification.reading, specification.outside(folder)
     if outside is not None:

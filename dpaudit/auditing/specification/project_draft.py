@@ -23,7 +23,7 @@ from dpaudit.escaping import one_line
 from dpaudit.execution import Executor
 from dpaudit.execution.processes import Limits
 from dpaudit.files import write_files
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 
 SPECIFICATION = "privacy.toml"
 TEST = "test_privacy.py"

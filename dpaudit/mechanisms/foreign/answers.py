@@ -16,7 +16,7 @@ from numpy.random import Generator
 from dpaudit.execution.tasks import to_pickle
 from dpaudit.mechanisms.foreign.searches import search_with
 from dpaudit.mechanisms.mechanism import draw_checked_sample
-from dpaudit.mechanisms.outputs.layout import Layout, LayoutColumn, Parted, Plain
+from dpaudit.mechanisms.outputs.layout import Layout, LayoutColumn, PartLayout, Plain
 
 
 def answer_layout(mechanism: Any, *arguments: Any) -> tuple[Any, ...]:
@@ -34,7 +34,7 @@ def parse_layout_answer(answer: Sequence[Any]) -> Layout:
     if plain is not None:
         shape, kind, steady, drifts = plain
         return Plain(tuple(shape), kind, tuple(steady), tuple(drifts))
-    return Parted(
+    return PartLayout(
         tuple(LayoutColumn(*one) for one in columns),
         usual,
         tuple(ignored),

@@ -42,7 +42,7 @@ def find_carried_noise(mechanism: Any) -> list[str]:
 
     Examples
     --------
-    >>> from dpaudit.mechanisms.foreign.observed import as_mechanism
+    >>> from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
     >>> def made(key):
     ...     return lambda data: len(data) + key[0]
     >>> (

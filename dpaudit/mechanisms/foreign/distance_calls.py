@@ -9,7 +9,7 @@ from typing import Any
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution.failures import CannotTravel, CodeFailed, WorkerEnded
 from dpaudit.execution.pool import Crew
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.neighbours import Metric, Pair
 
 

@@ -33,7 +33,7 @@ from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.parcels import parcel_of
 from dpaudit.freezing.outputs import flatten_output
 from dpaudit.mechanisms.foreign.calling import Calls, When
-from dpaudit.mechanisms.foreign.observed import CodeMechanism
+from dpaudit.mechanisms.foreign.code_mechanism import CodeMechanism
 
 _LARGEST = 2**25  # bytes of a pickle that is kept and compared
 REPEATED = (

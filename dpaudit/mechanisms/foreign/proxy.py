@@ -25,6 +25,7 @@ from dpaudit.execution.pool import Crew
 from dpaudit.execution.tasks import libraries_here
 from dpaudit.mechanisms.foreign.calling import When
 from dpaudit.mechanisms.foreign.code_identity import CodeReference, make_code, place_of
+from dpaudit.mechanisms.foreign.code_mechanism import CodeMechanism, make_with_layout, without_parts
 from dpaudit.mechanisms.foreign.guard import add_mechanism_name
 from dpaudit.mechanisms.foreign.in_worker import (
     from_pickle,
@@ -34,7 +35,6 @@ from dpaudit.mechanisms.foreign.in_worker import (
     start_mechanism,
 )
 from dpaudit.mechanisms.foreign.instances import at_calls, is_changed
-from dpaudit.mechanisms.foreign.observed import CodeMechanism, make_with_layout, without_parts
 from dpaudit.mechanisms.foreign.outside import Outside
 from dpaudit.mechanisms.mechanism import DIGITS, ForeignCode, TiltedSample, name_of
 from dpaudit.mechanisms.outputs.layout import Layout
@@ -56,7 +56,7 @@ _KNOWN = [*"start called_as one_a_process one_a_call".split(), *_OF_CODE]
 _keys = count()
 
 
-class Isolated(ForeignCode):
+class IsolatedMechanism(ForeignCode):
     """The proxy of a mechanism that runs in the workers of a crew.
 
     Parameters
@@ -98,8 +98,8 @@ class Isolated(ForeignCode):
     carried: tuple[str, ...] = ()
     not_afresh: tuple[str, ...] = ()
     worked_out: tuple[str, ...] = ()
-    _without_layout: Isolated | None = None
-    _at_all_calls: tuple[Isolated, When] | None = None
+    _without_layout: IsolatedMechanism | None = None
+    _at_all_calls: tuple[IsolatedMechanism, When] | None = None
 
     def __init__(self, crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> None:
         # An id may come back once a crew is collected; the count does not.
@@ -137,18 +137,18 @@ class Isolated(ForeignCode):
         )
         return {code: (kind, text) for code, kind, text in found}
 
-    def having(self, layout: Layout) -> Isolated:
+    def having(self, layout: Layout) -> IsolatedMechanism:
         """Return the proxy, in the same workers, of the mechanism with a layout."""
         proxy = self._like((make_with_layout, (*self.made, layout)))
         proxy.layout, proxy._without_layout = layout, self
         return proxy
 
-    def ignoring(self, names: Sequence[str]) -> Isolated:
+    def ignoring(self, names: Sequence[str]) -> IsolatedMechanism:
         """Return the proxy, in the same workers, of the mechanism without parts of its outputs."""
         base = self._without_layout or self
         return base._like((without_parts, (*base.made, list(names))))
 
-    def at_calls(self, when: When) -> Isolated:
+    def at_calls(self, when: When) -> IsolatedMechanism:
         """Return the proxy, in the same workers, of the first or the later calls of instances."""
         base = self._without_layout or self
         proxy = base._like((at_calls, (*base.made, when)))
@@ -207,14 +207,14 @@ class Isolated(ForeignCode):
         """
         return self._call(question, *arguments)
 
-    def make_derived_proxy(self, make: Callable[..., Any], *arguments: Any) -> Isolated:
+    def make_derived_proxy(self, make: Callable[..., Any], *arguments: Any) -> IsolatedMechanism:
         """Return the proxy, in the same workers, of an object made of the mechanism there."""
         base = self._without_layout or self
         proxy = make_proxy(self.crew, (make, (*base.made, *arguments)))
         vars(proxy).update({one: vars(base)[one] for one in _OF_CODE if one in vars(base)})
         return proxy
 
-    def _like(self, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
+    def _like(self, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> IsolatedMechanism:
         proxy = type(self)(self.crew, made)
         vars(proxy).update({one: vars(self)[one] for one in _KNOWN if one in vars(self)})
         return proxy
@@ -254,7 +254,7 @@ class Isolated(ForeignCode):
                 raise CodeFailed(error.after_calls()) from error
 
 
-class _ProxyLaw(Isolated):
+class _ProxyLaw(IsolatedMechanism):
     def privacy_loss(self, outputs: Array, pair: Pair[Any]) -> Array:
         return np.asarray(self._call(answers.answer_method, "privacy_loss", outputs, pair))
 
@@ -276,7 +276,7 @@ class _Digits(_ProxyLaw):
         return self._call(answers.all_in_digits, outputs, pair, digits)
 
 
-class _Tilted(_ProxyLaw):
+class _TiltedProxy(_ProxyLaw):
     def sample_tilted(
         self, pair: Pair[Any], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
@@ -290,7 +290,7 @@ class _Tilted(_ProxyLaw):
         return float(low), float(high)
 
 
-class _Aimed(_Tilted):
+class _AimedProxy(_TiltedProxy):
     def sample_aimed(
         self, pair: Pair[Any], aim: float, trials: int, rng: Generator
     ) -> TiltedSample:
@@ -310,14 +310,16 @@ class _Neighbours(_ProxyLaw):
         return found
 
 
-def make_proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Isolated:
+def make_proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> IsolatedMechanism:
     """Return the proxy that has the methods of the object made in a worker."""
-    name, has, flags, libraries, place, said = crew.call(_describe_mechanism, Isolated(crew, made))
+    name, has, flags, libraries, place, said = crew.call(
+        _describe_mechanism, IsolatedMechanism(crew, made)
+    )
     # Fresh processes, and the workers from now on, import the user's own code alone.
     the_keeper().preload(libraries)
     crew.close()
-    bases = [kind for kind, needs in _KINDS if set(needs) <= set(has)] or [Isolated]
-    kind: type[Isolated] = type(name, tuple(bases), dict(flags))
+    bases = [kind for kind, needs in _KINDS if set(needs) <= set(has)] or [IsolatedMechanism]
+    kind: type[IsolatedMechanism] = type(name, tuple(bases), dict(flags))
     proxy = kind(crew, made)
     proxy.called_as, proxy.one_a_process, proxy.one_a_call = said
     proxy.code = None if place is None else make_code(*place)
@@ -329,9 +331,9 @@ def make_proxy(crew: Crew, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> 
 _LAW = ("privacy_loss", "uniform_residuals")
 _TILTED = (*_LAW, "sample_tilted", "log_mgf_bounds")
 # Python wants derived classes before their bases, so that the most special kinds come first.
-_KINDS: tuple[tuple[type[Isolated], tuple[str, ...]], ...] = (
-    (_Aimed, (*_TILTED, "sample_aimed", "log_payoff_bound")),
-    (_Tilted, _TILTED),
+_KINDS: tuple[tuple[type[IsolatedMechanism], tuple[str, ...]], ...] = (
+    (_AimedProxy, (*_TILTED, "sample_aimed", "log_payoff_bound")),
+    (_TiltedProxy, _TILTED),
     (_Bounds, (*_LAW, "loss_bounds")),
     (_Digits, (*_LAW, "loss_in_digits")),
     (_Neighbours, (*_LAW, "neighbours")),

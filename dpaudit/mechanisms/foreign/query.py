@@ -12,7 +12,7 @@ from dpaudit._references import load_reference
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.tasks import to_pickle
 from dpaudit.mechanisms.foreign.guard import add_mechanism_name
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.redaction import are_shown
 from dpaudit.search.sensitivity import SensitivityResult, first_digit, sensitivity
 from dpaudit.search.writing import format_pasted_dataset

@@ -15,11 +15,15 @@ from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import CodeFailed, WorkerEnded
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.units import stream
+from dpaudit.mechanisms.foreign.code_mechanism import (
+    ObservationSettings,
+    make_with_layout,
+    without_parts,
+)
 from dpaudit.mechanisms.foreign.in_worker import from_pickle
 from dpaudit.mechanisms.foreign.instances import at_calls
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_mechanism, isolate_reference
-from dpaudit.mechanisms.foreign.observed import ObservationSettings, make_with_layout, without_parts
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_mechanism, isolate_reference
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.foreign.touched_state import find_package_and_libraries, watch_calls
 from dpaudit.mechanisms.outputs.recurrence import TOO_MANY, measure_recurrence
 from dpaudit.mechanisms.outputs.steadiness import LAST_BITS
@@ -32,7 +36,7 @@ _SECONDS = 2.0  # for them
 
 
 def find_touches(
-    mechanism: Isolated, datasets: Sequence[Any], calls: int, entropy: int, ahead: int
+    mechanism: IsolatedMechanism, datasets: Sequence[Any], calls: int, entropy: int, ahead: int
 ) -> tuple[list[Touch], list[Array] | None, str]:
     """Return the state that import and some calls touch, their answers, and their failure.
 
@@ -63,7 +67,7 @@ def find_touches(
 
 
 def beyond_data(
-    mechanism: Isolated,
+    mechanism: IsolatedMechanism,
     datasets: Sequence[Any],
     seed: int,
     usual: Sequence[tuple[int, int, float]],
@@ -130,7 +134,7 @@ def beyond_data_of(
     """
     place = isolate_reference if isinstance(given, str) else isolate_mechanism
     mechanism = place(given, Isolation(), reading).mechanism
-    if not isinstance(mechanism, Isolated):
+    if not isinstance(mechanism, IsolatedMechanism):
         return [("process", "it cannot be sent to another one")]
     try:
         mechanism, usual = _prepare_layout(mechanism, datasets, seed)
@@ -144,7 +148,7 @@ def beyond_data_of(
         mechanism.crew.close()
 
 
-def _draw_watched_answers(mechanism: Isolated, dataset: Any, seed: int) -> Array:
+def _draw_watched_answers(mechanism: IsolatedMechanism, dataset: Any, seed: int) -> Array:
     """Return so many answers as there is time for, each as a row."""
     rng, rows, end = (
         default_rng(stream(seed, "answers")),
@@ -157,8 +161,8 @@ def _draw_watched_answers(mechanism: Isolated, dataset: Any, seed: int) -> Array
 
 
 def _prepare_layout(
-    mechanism: Isolated, datasets: Sequence[Any], seed: int
-) -> tuple[Isolated, list[tuple[int, int, float]]]:
+    mechanism: IsolatedMechanism, datasets: Sequence[Any], seed: int
+) -> tuple[IsolatedMechanism, list[tuple[int, int, float]]]:
     """Return a mechanism with a layout, and the parts of its answers that never vary."""
     if mechanism.called_as is None:
         return mechanism, []
@@ -172,7 +176,7 @@ def _prepare_layout(
     return mechanism, usual
 
 
-def _is_carried_by_value(mechanism: Isolated) -> bool:
+def _is_carried_by_value(mechanism: IsolatedMechanism) -> bool:
     """Return whether the called code came by value, and was not made where it is."""
     make, given = mechanism.made
     while make in (make_with_layout, without_parts, at_calls):

@@ -11,7 +11,7 @@ from numpy.random import Generator
 
 from dpaudit.domains import Domain
 from dpaudit.freezing.recorder import fresh_copy
-from dpaudit.mechanisms.foreign.observed import CodeMechanism
+from dpaudit.mechanisms.foreign.code_mechanism import CodeMechanism
 from dpaudit.search.apart import Range, search_apart
 from dpaudit.search.engine import Search, search_pairs
 

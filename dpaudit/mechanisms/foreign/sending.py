@@ -14,11 +14,11 @@ from dpaudit.mechanisms.foreign.changed_modules import (
     require_as_imported,
 )
 from dpaudit.mechanisms.foreign.in_worker import from_pickle
-from dpaudit.mechanisms.foreign.proxy import Isolated, make_proxy
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism, make_proxy
 from dpaudit.mechanisms.mechanism import ForeignCode, Mechanism
 
 
-def send_mechanism(mechanism: Mechanism[Any], crew: Crew) -> Isolated:
+def send_mechanism(mechanism: Mechanism[Any], crew: Crew) -> IsolatedMechanism:
     """Return the proxy of a mechanism; modules that a worker cannot get itself go along."""
     owner = owner_of(mechanism)
     home, here = getattr(owner, "__module__", None) or "", compute_fingerprints(owner)

@@ -168,7 +168,7 @@ def _replace_non_finite(found: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Parted:
+class PartLayout:
     """Observations of any kind, by their parts.
 
     Parameters
@@ -191,18 +191,18 @@ class Parted:
     opened: tuple[str, ...] = ()
     numbered: tuple[str, ...] = ()
 
-    def with_clock(self, path: str) -> Parted:
+    def with_clock(self, path: str) -> PartLayout:
         """Return the layout where the number at a path is how long a call took."""
         columns = [replace(one, clock=one.path == path) for one in self.columns]
         return replace(self, columns=tuple(columns))
 
-    def without(self, names: Sequence[str]) -> Parted:
+    def without(self, names: Sequence[str]) -> PartLayout:
         """Return the layout without parts: the one that the same observations would have made."""
         kept, rest = self.columns[:-2], self.columns[-2:]
         columns = (*(one for one in kept if not is_ignored(one.path, names)), *rest)
         usual = {one: code for one, code in self.usual.items() if not is_ignored(one, names)}
         ignored = (*self.ignored, *names)
-        return Parted(columns, usual, ignored, self.opened, self.numbered)
+        return PartLayout(columns, usual, ignored, self.opened, self.numbered)
 
     def rows(self, observations: Any, trials: int) -> Array:
         """Return ``trials`` observations as rows, one column a part."""
@@ -266,12 +266,12 @@ def _has_code(found: dict[str, tuple[Part, ...]], path: str) -> bool:
     return any(isinstance(one, LeafToken) for one in found.get(path, ()))
 
 
-Layout = Plain | Parted
+Layout = Plain | PartLayout
 
 
 def find_clock_columns(layout: Layout | None) -> list[int]:
     """Return the columns that say how long a call took."""
-    columns = layout.columns if isinstance(layout, Parted) else ()
+    columns = layout.columns if isinstance(layout, PartLayout) else ()
     return [n for n, column in enumerate(columns) if column.clock]
 
 
@@ -375,10 +375,10 @@ def _require_named(sides: Sequence[Any], ignored: Sequence[str]) -> None:
 
 
 def _with_looks(
-    layout: Parted,
+    layout: PartLayout,
     sides: Sequence[Any],
     drifting: Callable[[Sequence[Array]], tuple[int, ...]],
-) -> Parted:
+) -> PartLayout:
     rows = [layout.rows(list(side), len(side)) for side in sides]
     steady, drifts = steady_in(rows), drifting(rows)
     columns = [
@@ -400,7 +400,7 @@ def _find_plain_layout(sides: Sequence[Any]) -> Plain | None:
     return Plain(shapes.pop(), kinds.pop(), steady_in(flat), drifts_in(flat))
 
 
-def _find_parted_layout(observed: Sequence[dict[str, tuple[Part, ...]]]) -> Parted:
+def _find_parted_layout(observed: Sequence[dict[str, tuple[Part, ...]]]) -> PartLayout:
     numbers, tokens = Counter[str](), dict[str, Counter[float]]()
     for one in observed:
         for path, values in one.items():
@@ -423,7 +423,7 @@ def _find_parted_layout(observed: Sequence[dict[str, tuple[Part, ...]]]) -> Part
     ]
     rest = (LayoutColumn("the rest", True), LayoutColumn("the values of the rest", True))
     # A part without a column is not lost: it counts in the rest.
-    return Parted((*columns[:MOST], *rest), usual)
+    return PartLayout((*columns[:MOST], *rest), usual)
 
 
 def _is_text(values: tuple[Part, ...]) -> bool:

@@ -45,7 +45,7 @@ class LeafToken(NamedTuple):
         return (1 + int.from_bytes(digest.digest(), "big")) / 2**44
 
 
-class Coded(LeafToken):
+class CodeToken(LeafToken):
     """A discrete value of which the code alone is known: its text is that number."""
 
     @property

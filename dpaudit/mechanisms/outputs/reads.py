@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpaudit._typing import Array
 from dpaudit.mechanisms.outputs.layout import MOST, Layout, Plain, doubles_of, kind_of, layout_of
-from dpaudit.mechanisms.outputs.leaves import Coded, LeafToken, Part
+from dpaudit.mechanisms.outputs.leaves import CodeToken, LeafToken, Part
 from dpaudit.mechanisms.outputs.observations import PartsOf, split_observation
 from dpaudit.mechanisms.outputs.steadiness import drifts_in
 from dpaudit.mechanisms.outputs.steadiness import steady_in as steady_columns
@@ -109,7 +109,9 @@ def _parse_read_parts(told: Mapping[str, list[Any]]) -> dict[str, tuple[Part, ..
 
 
 def _parse_read_part(told: Any) -> Part:
-    return float(told) if isinstance(told, int | float) else Coded(told[0], repr(float(told[1])))
+    return (
+        float(told) if isinstance(told, int | float) else CodeToken(told[0], repr(float(told[1])))
+    )
 
 
 def _merge_plain_layout(

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Protocol
 
 from dpaudit.accounting.events import Event, Release, Sequence
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.errors import InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees import rounding
 from dpaudit.guarantees.kinds import (

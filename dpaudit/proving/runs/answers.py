@@ -10,7 +10,7 @@ from typing import Any
 
 from dpaudit._references import load_reference
 from dpaudit.mechanisms.foreign.calling import CallForm, form_of
-from dpaudit.mechanisms.foreign.observed import CodeMechanism
+from dpaudit.mechanisms.foreign.code_mechanism import CodeMechanism
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.runs.request import TraceRequest, name_of, reference_of
 from dpaudit.proving.transport import write_traces

@@ -27,9 +27,13 @@ from dpaudit.accounting.events import (
 from dpaudit.accounting.grid.numerical import numerical_delta
 from dpaudit.accounting.loss_table import LossTable
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.accounting.proved import NumericalDP, bound_proved_epsilon, proved_guarantee
 from dpaudit.accounting.renyi import RenyiCurveDP, renyi_divergence
 from dpaudit.accounting.series.inversion import bound_delta_by_inversion
+from dpaudit.accounting.strongest_guarantee import (
+    NumericalDP,
+    bound_proved_epsilon,
+    proved_guarantee,
+)
 from dpaudit.errors import ConvergenceError, DpauditError, InvalidArgument, UnsupportedEvent
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.scan.accountants import exact

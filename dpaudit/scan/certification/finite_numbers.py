@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.estimation.counted import ThresholdEvent
+from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.execution import stream
 from dpaudit.neighbours import Pair, Side
 from dpaudit.scan.remote.foreign import Foreign

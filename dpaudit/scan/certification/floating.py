@@ -24,8 +24,8 @@ from numpy.random import default_rng
 
 from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, MechanismError
-from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.event import choose_event
+from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.execution import stream
 from dpaudit.execution.failures import convert_unforeseen_errors
 from dpaudit.extension.distinguisher import Distinguisher

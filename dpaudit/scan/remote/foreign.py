@@ -27,7 +27,7 @@ from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Referred
 from dpaudit.execution.units import Unit, plan_units
-from dpaudit.mechanisms.outputs.layout import Layout, Parted, layout_of
+from dpaudit.mechanisms.outputs.layout import Layout, PartLayout, layout_of
 from dpaudit.mechanisms.outputs.leaves import LeafToken
 from dpaudit.mechanisms.outputs.observations import split_observation
 from dpaudit.scan.remote import child
@@ -266,7 +266,7 @@ class Foreign:
     def _tokens(self, observation: Any) -> Iterator[LeafToken]:
         for one in split_observation(observation).values():
             yield from (part for part in one if isinstance(part, LeafToken))
-        if isinstance(self.layout, Parted):
+        if isinstance(self.layout, PartLayout):
             yield from self.layout.tokens(observation)
 
     def task(self, dataset: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from dpaudit.execution import importable
 from dpaudit.execution.ledger import get_current_ledger
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_reference
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_reference
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
 # An audit errs so rarely that one that does was no bad luck.

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from dpaudit.accounting import proved
-from dpaudit.accounting.proved import bound_worst_proved_epsilon
+from dpaudit.accounting import strongest_guarantee
+from dpaudit.accounting.strongest_guarantee import bound_worst_proved_epsilon
 from dpaudit.algorithms.consensus.claims.broadcasts import (
     CLAIM,
     BroadcastsParameters,
@@ -23,7 +23,7 @@ SHORT = SMALL | {"iterations": 4, "dimension": 4}
 @pytest.fixture
 def short_tables(monkeypatch):
     """Tabulate proved deltas at 16 epsilons instead of 256: they hold as well, only looser."""
-    monkeypatch.setattr(proved, "_POINTS", 16)
+    monkeypatch.setattr(strongest_guarantee, "_POINTS", 16)
 
 
 def case_of(delta=1e-5, data="worst-case", seed=0, **parameters):

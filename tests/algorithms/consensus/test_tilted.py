@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpaudit.accounting.events import ExponentialNormRelease, Sequence
-from dpaudit.accounting.proved import bound_proved_epsilon
+from dpaudit.accounting.strongest_guarantee import bound_proved_epsilon
 from dpaudit.algorithms.consensus import law as consensus_law
 from dpaudit.algorithms.consensus.digits import NodeNumbers
 from dpaudit.algorithms.consensus.views import Aimed, PenaltyPerturbation

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from dpaudit.accounting.calibrate import calibrate
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.algorithms.consensus import releases as consensus
 from dpaudit.algorithms.multistep import releases as multistep
 from dpaudit.algorithms.problems.smooth_losses import SMOOTH_LOSSES

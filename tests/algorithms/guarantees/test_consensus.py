@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpaudit.accounting.events import ExponentialNormRelease, get_releases
 from dpaudit.accounting.grid.numerical import numerical_epsilon
-from dpaudit.accounting.proved import bound_worst_proved_epsilon, proved_guarantee
+from dpaudit.accounting.strongest_guarantee import bound_worst_proved_epsilon, proved_guarantee
 from dpaudit.algorithms.consensus import releases as parameters
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.guarantees import (

@@ -7,7 +7,7 @@ import pytest
 
 from dpaudit.accounting.events import ExponentialNormRelease, Sequence
 from dpaudit.accounting.grid.numerical import numerical_epsilon
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.algorithms.consensus import releases as parameters
 from dpaudit.algorithms.consensus.guarantees import node_updates
 from dpaudit.algorithms.consensus.releases import node_updates as updates_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpaudit.accounting.events import ExponentialNormRelease
-from dpaudit.accounting.proved import bound_proved_epsilon
+from dpaudit.accounting.strongest_guarantee import bound_proved_epsilon
 from dpaudit.algorithms.known_answer.norm import ExponentialNorm
 from dpaudit.auditing.exact import exact_loss
 from dpaudit.auditing.sampling.probe import make_drawer

@@ -15,7 +15,7 @@ from dpaudit.errors import DataError
 from dpaudit.execution import Executor
 from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
-from dpaudit.refutation import Attained, certificates_text
+from dpaudit.refutation import WorstInstance, certificates_text
 from dpaudit.verification import read, verify
 
 LEMMA_5 = "huang2020-lemma5"
@@ -62,7 +62,7 @@ def test_half_the_bound_is_refuted():
 
     def halved(trials, rng):
         found = case.attain(trials, rng)
-        return Attained(value=found.value, bound=found.bound / 2, instance=found.instance)
+        return WorstInstance(value=found.value, bound=found.bound / 2, instance=found.instance)
 
     broken = replace(case, bound=case.bound / 2, attain=halved)
     result = audit_case(broken, settings, statement=CLAIMS.get(LEMMA_5), rerun="rerun")

@@ -10,8 +10,8 @@ from numpy.random import default_rng
 from scipy import stats
 
 import dpaudit.algorithms.tables.claims.predictions as predictions
-from dpaudit.accounting import proved
-from dpaudit.accounting.proved import proved_guarantee
+from dpaudit.accounting import strongest_guarantee
+from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.algorithms.tables.claims.models import (
     certify_clipped_clients,
     find_clipping_reach,
@@ -262,7 +262,7 @@ def test_a_full_batch_is_the_gaussian_law():
     [(24, 0.1), *(pytest.param(256, r, marks=pytest.mark.slow) for r in (0.5, 0.1))],
 )
 def test_what_is_proved_on_batches_is_twice_a_removal(points, ratio, monkeypatch):
-    monkeypatch.setattr(proved, "_POINTS", points)  # fewer are looser, and hold as well
+    monkeypatch.setattr(strongest_guarantee, "_POINTS", points)  # fewer: looser, and hold as well
     theorem = theorem_of(sampling_ratio=ratio, iterations=100)
     algorithm = theorem.algorithm(1.0)
     found = make_model_view_proof(theorem, 0, algorithm).guarantee.epsilon(1e-5)

@@ -23,9 +23,9 @@ from dpaudit.auditing.sampling.separate_processes import (
     is_scarce,
 )
 from dpaudit.estimation import independence
-from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.independence import FALSE_ALARM
 from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.estimation.score_events import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.execution import Executor
 from dpaudit.mechanisms.outputs.unit_draws import project_outputs
 from dpaudit.neighbours import REPLACE_RECORD, Pair

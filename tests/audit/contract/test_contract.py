@@ -18,7 +18,7 @@ from dpaudit.errors import MechanismError
 from dpaudit.execution import Executor, available_cores
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_reference
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_reference
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.report import render
 from dpaudit.report.schema import Environment

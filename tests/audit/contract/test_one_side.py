@@ -3,7 +3,7 @@
 import pytest
 
 from dpaudit.auditing.sampling.separate_processes import Against, _Seen
-from dpaudit.estimation.counted import ThresholdEvent
+from dpaudit.estimation.score_events import ThresholdEvent
 
 SEEN = _Seen((1000, 20), (2000, 2000), ThresholdEvent(True, 0.0, 0.0), Against(8.0, 0.0, 1e-6))
 

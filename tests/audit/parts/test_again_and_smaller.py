@@ -19,8 +19,8 @@ from dpaudit.auditing.sampling.separate_processes import (
     _Seen,
     check_lone_outputs,
 )
-from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.independence import FALSE_ALARM, Outputs
+from dpaudit.estimation.score_events import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.sequential.game import STAKES, BettingTarget, most_of_bets
 from dpaudit.extension.settings import Settings
 from dpaudit.neighbours import REPLACE_RECORD, Pair

@@ -14,8 +14,8 @@ import dpaudit.auditing.sampling.separate_processes as separate_processes
 from dpaudit.auditing.sampling.contract_checks import ContractChecks
 from dpaudit.auditing.sampling.separate_processes import Against
 from dpaudit.estimation import independence
-from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.estimation.score_events import ScoreEvent, Tally, ThresholdEvent
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 
 from .common import ALPHA, certifying_of, check_of, drawer_of, outputs_of
 
@@ -26,7 +26,7 @@ ANSWERS = certifying_of(np.arange(40.0), np.arange(40.0))
 REFUTING, HARMLESS = Tally((100, 0), (100, 100)), Tally((50, 50), (100, 100))
 
 
-class Elsewhere(Isolated):
+class Elsewhere(IsolatedMechanism):
     """A mechanism in processes that do not exist."""
 
     def __init__(self, files=()):

@@ -10,8 +10,8 @@ import pytest
 from dpaudit.auditing.sampling import first_calls
 from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import DrawTimeout
-from dpaudit.mechanisms.foreign.observed import as_mechanism
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 
 from .common import PAIR, case_of, check_of, evidence_of
 
@@ -73,7 +73,7 @@ def test_a_mechanism_elsewhere_is_asked_there_and_what_fails_says_nothing(monkey
         return answer
 
     made = (np.sum, (1, 2))
-    mechanism = Isolated(SimpleNamespace(call=call), made)
+    mechanism = IsolatedMechanism(SimpleNamespace(call=call), made)
     ledger = SimpleNamespace(fact=lambda name, make, about: make())
     monkeypatch.setattr(first_calls, "get_current_ledger", lambda: ledger)
     monkeypatch.setattr(first_calls, "name_of", lambda _: "own")

@@ -16,8 +16,8 @@ from dpaudit.auditing.estimators.divergence import Binned, DivergenceOutcome, _m
 from dpaudit.auditing.sampling.contract_checks import ContractChecks
 from dpaudit.auditing.sampling.separate_processes import Against
 from dpaudit.estimation.bet_choice import BetChoice
-from dpaudit.estimation.counted import Tally, ThresholdEvent
 from dpaudit.estimation.divergence import Bins, choose_renyi_bet
+from dpaudit.estimation.score_events import Tally, ThresholdEvent
 from dpaudit.guarantees.kinds import RenyiDP
 
 from .common import ALPHA, case_of, drawer_of

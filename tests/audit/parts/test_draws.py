@@ -10,9 +10,9 @@ import pytest
 import dpaudit.auditing.sampling.sampler as sampler
 from dpaudit.auditing.sampling.probe_result import ProbeResult
 from dpaudit.auditing.sampling.sampler import Drawer, _in_turn, _merge_unit_results, first_of
-from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
+from dpaudit.estimation.score_events import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.execution import Executor, Unit
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.neighbours import Side
 
 from .common import PAIR
@@ -27,7 +27,7 @@ QUICK = ProbeResult(
 )
 
 
-class Elsewhere(Isolated):
+class Elsewhere(IsolatedMechanism):
     """A mechanism in processes that do not exist."""
 
     def __init__(self):

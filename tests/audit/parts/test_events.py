@@ -18,9 +18,9 @@ from dpaudit.auditing.explain.carrying_event import Said, format_certified_epsil
 from dpaudit.auditing.outcome.evidence import EventEvidence, MeasurementEvidence
 from dpaudit.auditing.sampling.contract_checks import ContractChecks
 from dpaudit.errors import InvalidArgument, MechanismError
-from dpaudit.estimation.counted import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.event import choose_event, most_of
 from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.estimation.score_events import ScoreEvent, Tally, ThresholdEvent
 from dpaudit.estimation.sequential.game import BettingTarget, most_of_bets
 from dpaudit.guarantees.kinds import GaussianDP
 

@@ -14,7 +14,7 @@ from dpaudit.auditing.sampling.probe import Probe, find_pace, make_probe_of_firs
 from dpaudit.auditing.sampling.probe_result import ProbeResult
 from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import MechanismError
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 
 from .common import PAIR
 
@@ -85,7 +85,7 @@ def test_a_call_takes_what_it_does_less_its_way(machine, isolated):
     machine(2.0, 0.25)
     mechanism = SimpleNamespace()
     if isolated:
-        mechanism = object.__new__(type("Placed", (Isolated,), {"way": lambda self: 0.75}))
+        mechanism = object.__new__(type("Placed", (IsolatedMechanism,), {"way": lambda self: 0.75}))
     expected = 1.5 if isolated else 2.25
     assert probe_of(mechanism).measure_call() == pytest.approx(expected)
     machine(0.25, 0.0)

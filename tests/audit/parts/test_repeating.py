@@ -12,7 +12,7 @@ import dpaudit.auditing.sampling.constant_parts as constant_parts
 import dpaudit.auditing.sampling.separate_processes as separate_processes
 from dpaudit.auditing.sampling.separate_processes import Against
 from dpaudit.errors import MechanismError
-from dpaudit.estimation.counted import Tally
+from dpaudit.estimation.score_events import Tally
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
 
 from .common import ALPHA, case_of, certifying_of, check_of

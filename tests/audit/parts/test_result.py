@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpaudit.accounting.proved import TabulatedDP
+from dpaudit.accounting.strongest_guarantee import TabulatedDP
 from dpaudit.auditing.outcome import claim_point, search_result
 from dpaudit.auditing.outcome.error_budget import Spender, split_error_probability, whole_report
 from dpaudit.auditing.outcome.evidence import EventEvidence
@@ -27,14 +27,14 @@ from dpaudit.auditing.outcome.result import (
 )
 from dpaudit.auditing.repeat.certificate_draws import quantities_of, statistical_certificate
 from dpaudit.estimation.event import fresh_errors
-from dpaudit.estimation.model_based import ModelBasedEstimate
+from dpaudit.estimation.model_estimates import ModelBasedEstimate
 from dpaudit.extension.case import AssumptionOutcome, Proof, SearchCase
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.currency import currency_of
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, PureDP, RenyiDP
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
-from dpaudit.refutation import Attained
+from dpaudit.refutation import WorstInstance
 from dpaudit.report.schema import BudgetEntry, Environment
 
 from .common import ALPHA, case_of, check_of, evidence_of
@@ -352,7 +352,7 @@ def searched(value, bound, *, kind="property", claimed=1.0, proved=None, **chang
         is_ratio=changed.pop("is_ratio", False),
         proved=proved,
     )
-    attained = Attained(value=value, bound=bound, instance="here", **changed)
+    attained = WorstInstance(value=value, bound=bound, instance="here", **changed)
     words = Statement(**(vars(WORDS) | {"kind": kind}))
     return search_result.search_result(words, case, attained, Settings(seed=2), 7, "again")
 

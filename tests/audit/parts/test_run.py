@@ -27,11 +27,11 @@ from dpaudit.extension.claim import Statement
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, RenyiDP
 from dpaudit.laws.steps import GaussianSteps
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.outputs.layout import LayoutColumn
 from dpaudit.neighbours import Side
-from dpaudit.refutation import Attained, Condition, Evidence, Inequality
-from dpaudit.refutation.attained import certified
+from dpaudit.refutation import Condition, Evidence, Inequality, WorstInstance
+from dpaudit.refutation.worst_instance import certified
 from dpaudit.report.schema import PairSearch
 
 from .common import PAIR, case_of, check_of, evidence_of
@@ -172,7 +172,7 @@ def test_a_search_certifies_what_it_refutes_alone(value, verdict, certified):
 
     def attain(budget, rng):
         asked.append((budget, rng.random()))
-        return Attained(value=value, bound=1.0, instance="here", certificate=certificate)
+        return WorstInstance(value=value, bound=1.0, instance="here", certificate=certificate)
 
     case = SearchCase(
         bound=1.0,
@@ -357,7 +357,7 @@ ANSWERS = constant_parts.CallOutputs(
 )
 
 
-class Answering(Isolated):
+class Answering(IsolatedMechanism):
     """A mechanism that returns the side it was called on, and no processes."""
 
     def __init__(self):
@@ -417,9 +417,9 @@ def test_a_certificate_has_the_conditions_of_the_claim_and_of_its_evidence():
     assert found.conditions == (claim, own)
     assert found.quantities == {"a": 2.0, "ratio": 2.0}
     assert certified(inequality, 1.0, {"seed": 1}) is None
-    ratio = Attained(value=3.0, bound=2.0, scale=4.0, instance="here").ratio
+    ratio = WorstInstance(value=3.0, bound=2.0, scale=4.0, instance="here").ratio
     assert ratio == 1.25
-    assert Attained(value=3.0, bound=2.0, instance="here").ratio == 1.5
+    assert WorstInstance(value=3.0, bound=2.0, instance="here").ratio == 1.5
 
 
 @pytest.mark.parametrize(("trials", "count"), [(999, 1), (1000, 2), (1001, 2)])

@@ -46,9 +46,9 @@ from dpaudit.auditing.exact.largest_loss import (
 from dpaudit.auditing.sampling.sampler import Drawer
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.bet_choice import BetChoice
-from dpaudit.estimation.counted import Tally, ThresholdEvent
 from dpaudit.estimation.divergence import Bins, choose_renyi_bet
 from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.estimation.score_events import Tally, ThresholdEvent
 from dpaudit.estimation.sequential.game import BettingTarget, make_bet_boundaries
 from dpaudit.execution.executor import ShareDrawn
 from dpaudit.extension.settings import Settings

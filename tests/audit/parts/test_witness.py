@@ -10,16 +10,16 @@ import pytest
 import dpaudit.auditing.explain.witness as witness
 from dpaudit.auditing.explain.event_words import FeatureEvent
 from dpaudit.auditing.explain.witness import ATTEMPTS, _Together, _WitnessCount
-from dpaudit.estimation.counted import ThresholdEvent
 from dpaudit.estimation.joint import joint_lower_bound
+from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
 from dpaudit.mechanisms.outputs.features import OnePart
-from dpaudit.mechanisms.outputs.layout import LayoutColumn, Parted
+from dpaudit.mechanisms.outputs.layout import LayoutColumn, PartLayout
 
 from .common import ALPHA, case_of
 
 REST = (LayoutColumn("the rest", True), LayoutColumn("the values of the rest", True))
-LAYOUT = Parted((LayoutColumn("a", False), LayoutColumn("b", False), *REST), {})
+LAYOUT = PartLayout((LayoutColumn("a", False), LayoutColumn("b", False), *REST), {})
 RUNS = 400
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpaudit.auditing.explain.event_words import FeatureEvent, Words, first_said, plainness_of
-from dpaudit.estimation.counted import ThresholdEvent
+from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.mechanisms.outputs.features import OnePart
 from dpaudit.mechanisms.outputs.layout import INFINITE, LayoutColumn
 from dpaudit.mechanisms.outputs.leaves import ABSENT

@@ -10,9 +10,9 @@ import pytest
 
 import dpaudit
 from dpaudit.errors import InvalidArgument, MechanismError
+from dpaudit.mechanisms.foreign.code_mechanism import ObservationSettings, as_mechanism
 from dpaudit.mechanisms.foreign.fresh_inputs import Fresh, draw_similar_value
-from dpaudit.mechanisms.foreign.isolated import Isolation
-from dpaudit.mechanisms.foreign.observed import ObservationSettings, as_mechanism
+from dpaudit.mechanisms.foreign.isolation import Isolation
 
 pytest_plugins = "pytester"
 PAIR = [0.0, 2.0], [0.0, 1.0]
@@ -76,7 +76,7 @@ def test_one_output_a_process_is_one_draw_per_deployment():
     from dpaudit.auditing.run import audit_case
     from dpaudit.extension.settings import Settings
     from dpaudit.guarantees.kinds import ApproximateDP
-    from dpaudit.mechanisms.foreign.isolated import isolate_reference
+    from dpaudit.mechanisms.foreign.isolation import isolate_reference
     from dpaudit.neighbours.found import find_pair_relation
 
     verdicts = []

@@ -25,7 +25,7 @@ from dpaudit.auditing.api import own_case
 from dpaudit.auditing.run import run_case
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_reference
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_reference
 from dpaudit.neighbours.found import find_pair_relation
 
 from . import kept, varying

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_reference
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_reference
 
 PAIR = [1.0, 2.0, 3.0], [1.0, 2.0, 2.0]
 

@@ -12,7 +12,7 @@ from dpaudit.auditing.sampling.constant_parts import (
     _is_varying_within_process,
     _nearly_one,
 )
-from dpaudit.estimation.counted import ScoreEvent, ThresholdEvent
+from dpaudit.estimation.score_events import ScoreEvent, ThresholdEvent
 
 OWNERS = np.repeat(np.arange(4), 5)  # four processes, five answers each
 ONE = np.full(20, 7.0)

@@ -12,8 +12,8 @@ from dpaudit.auditing.run import audit_case
 from dpaudit.errors import MechanismError
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
-from dpaudit.mechanisms.foreign.isolated import Isolation, isolate_reference
-from dpaudit.mechanisms.foreign.observed import ObservationSettings
+from dpaudit.mechanisms.foreign.code_mechanism import ObservationSettings
+from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_reference
 from dpaudit.neighbours.found import find_pair_relation
 
 from .folder import reached

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from dpaudit.accounting.events import ExponentialNormRelease
-from dpaudit.accounting.proved import bound_proved_epsilon
+from dpaudit.accounting.strongest_guarantee import bound_proved_epsilon
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.exact_loss import LossDirection, TiltedLosses, lower_end, upper_end
 from dpaudit.laws.steps import ExponentialNormSteps

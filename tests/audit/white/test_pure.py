@@ -15,7 +15,7 @@ from dpaudit.auditing.exact import largest_loss
 from dpaudit.auditing.exact.largest_loss import search_largest_loss
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.laws.enclosed import compute_exact_squared_distance
+from dpaudit.laws.loss_enclosure import compute_exact_squared_distance
 from dpaudit.laws.steps import ExponentialNormSteps, GaussianSteps
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import norm
 
 from dpaudit.errors import InvalidArgument
-from dpaudit.laws.enclosed import ends, in_digits
+from dpaudit.laws.loss_enclosure import ends, in_digits
 from dpaudit.laws.steps import NormStep, Step
-from dpaudit.reals import Undecided
+from dpaudit.reals import UndecidedComparison
 
 
 def steps(scale, other_scale):
@@ -33,7 +33,7 @@ def test_what_is_no_number_has_no_enclosed_loss(mean):
         Step(np.array([[0.0, mean]]), np.array(1.0)),
         Step(np.zeros((1, 2)), np.array(1.0)),
     )
-    with pytest.raises(Undecided):
+    with pytest.raises(UndecidedComparison):
         here.enclosed_loss(np.ones((1, 2)), there)
     assert ends(lambda: here.enclosed_loss(np.ones((1, 2)), there)) == (-math.inf, math.inf)
     assert math.isnan(in_digits(lambda: here.enclosed_loss(np.ones((1, 2)), there), 50))

@@ -11,7 +11,7 @@ import pytest
 
 import dpaudit
 import dpaudit.auditing.estimators.group_sequential as group_sequential
-from dpaudit.mechanisms.foreign.isolated import Isolation
+from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.report.schema import Report, json_schema
 from dpaudit.scan.accountants.document import AccountantScan
 from dpaudit.scan.finding import ScanResult
@@ -158,7 +158,7 @@ def by_pytest(place, ending):
     where = "Isolation()" if ending.alone else "Isolation(in_process=True)"
     module, name = target(ending).split(":")
     (place.folder / "test_own.py").write_text(
-        f"import pytest\nfrom dpaudit.mechanisms.foreign.isolated import Isolation\n"
+        f"import pytest\nfrom dpaudit.mechanisms.foreign.isolation import Isolation\n"
         f"from {module} import {name}\n\n@pytest.mark.dp(epsilon=1)\ndef test_it(dp_audit):\n"
         f"    dp_audit({name}, {X}, {Y}, {given}, isolation={where})\n"
     )

@@ -9,7 +9,7 @@ from dpaudit.cli import publish
 from dpaudit.extension.case import SearchCase
 from dpaudit.extension.claim import Claim
 from dpaudit.extension.parameters import Parameters
-from dpaudit.refutation import Attained
+from dpaudit.refutation import WorstInstance
 from dpaudit.report.document import read_index, read_report
 
 from .runs import LAW, full_disk, interrupt, leave, nothing
@@ -53,7 +53,7 @@ def every(here, deeds, *arguments):
         def prepare(settings, parameters):
             def attain(trials, rng):
                 deed()
-                return Attained(value=2.0, bound=1.0, instance="here")
+                return WorstInstance(value=2.0, bound=1.0, instance="here")
 
             return SearchCase(
                 bound=1.0, attain=attain, view="all", data="none", relation="any", pair="any",

@@ -50,7 +50,7 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.statements.checks import appendix
 from dpaudit.extension.claim import Statement
 from dpaudit.extension.ledger import Check
-from dpaudit.refutation import Attained, Evidence, Inequality, searched
+from dpaudit.refutation import Evidence, Inequality, WorstInstance, searched
 
 # Whole numbers this small make an instance that can be checked by hand.
 _LARGEST = 3  # of an entry
@@ -365,7 +365,9 @@ class Audited:
             evidence=partial(self._evidence, statement),
         )
 
-    def attained(self, statement: Statement, budget: int, rng: Generator, *, seed: int) -> Attained:
+    def attained(
+        self, statement: Statement, budget: int, rng: Generator, *, seed: int
+    ) -> WorstInstance:
         """Return the largest value that many random iterations reach."""
 
         def climb(budget: int, rng: Generator) -> Iteration:

@@ -28,7 +28,7 @@ from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
 )
 from dpaudit.errors import InvalidArgument
 from dpaudit.extension.case import AssumptionOutcome, SearchCase
-from dpaudit.refutation import Attained, Inequality, Space, maximise, minimal, searched
+from dpaudit.refutation import Inequality, Space, WorstInstance, maximise, minimal, searched
 from dpaudit.refutation.search import Batch
 
 # What a move changes.
@@ -217,7 +217,7 @@ def search_case(
         found = find_smallest_lemma_instance(claim, instance.setting, window, seed)
         return None if found is None else f"{found.small_words()}; {short(found)}"
 
-    def attain(trials: int, rng: Generator) -> Attained:
+    def attain(trials: int, rng: Generator) -> WorstInstance:
         climb = partial(find_worst_lemma_instance, settings, measure, window)
         return searched(claim, climb, trials, rng, seed=seed, smallest=least)
 

@@ -57,11 +57,11 @@ from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.neighbours import REPLACE_COLUMN, Pair
 from dpaudit.refutation import (
-    Attained,
     Condition,
     Evidence,
     Inequality,
     Space,
+    WorstInstance,
     maximise,
     minimal,
     searched,
@@ -316,7 +316,7 @@ def support_case(
 ) -> SearchCase:
     """Return the search for a pair whose messages lie in different column spaces."""
 
-    def attain(trials: int, rng: Generator) -> Attained:
+    def attain(trials: int, rng: Generator) -> WorstInstance:
         return searched(
             finite_epsilon(claim, theorem),
             partial(_find_farthest_message, theorem.setting),

@@ -30,7 +30,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
 from dpaudit.extension.registry import CLAIMS
 from dpaudit.extension.settings import Settings
-from dpaudit.refutation import Attained, exceeds, maximise, minimal
+from dpaudit.refutation import WorstInstance, exceeds, maximise, minimal
 
 LEMMA_1 = "hu2020-lemma1"
 BUDGET = 2_000
@@ -170,7 +170,7 @@ def test_a_bound_attained_up_to_rounding_is_not_refuted(share, verdict):
     reached = case.attain(400, default_rng(0)).value
 
     def attain(trials, rng):
-        return Attained(value=reached, bound=share * reached, instance="here")
+        return WorstInstance(value=reached, bound=share * reached, instance="here")
 
     true = dataclasses.replace(case, bound=share * reached, attain=attain)
     result = audit_case(true, asked, statement=CLAIMS.get(LEMMA_1), rerun="rerun")

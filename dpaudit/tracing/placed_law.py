@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpaudit.mechanisms.foreign.observed import CodeMechanism
-from dpaudit.mechanisms.foreign.proxy import Isolated
+from dpaudit.mechanisms.foreign.code_mechanism import CodeMechanism
+from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.neighbours import Pair
-from dpaudit.tracing.determined import ReadOff
+from dpaudit.tracing.determined_values import ReadOff
 from dpaudit.tracing.law import Key, Profile, TracedLaw, TracedView
 from dpaudit.tracing.reading import read_law
-from dpaudit.tracing.runs import NoLawFound
+from dpaudit.tracing.runs import MissingLaw
 from dpaudit.tracing.watching import calls_of
 
 Answer = tuple[Any, ...]
@@ -37,7 +37,7 @@ class PlacedLaw(NamedTuple):
     profile: Sequence[Profile]
 
 
-def law_of(mechanism: Any, pair: Pair[Any], seed: int) -> PlacedLaw | NoLawFound:
+def law_of(mechanism: Any, pair: Pair[Any], seed: int) -> PlacedLaw | MissingLaw:
     """Return a mechanism with the law that is read from its code, or why there is none.
 
     Parameters
@@ -51,37 +51,37 @@ def law_of(mechanism: Any, pair: Pair[Any], seed: int) -> PlacedLaw | NoLawFound
 
     Returns
     -------
-    PlacedLaw or NoLawFound
+    PlacedLaw or MissingLaw
         Of the same processes.
     """
-    if isinstance(mechanism, Isolated):
+    if isinstance(mechanism, IsolatedMechanism):
         answer = mechanism.ask(read_there, pair, seed)
         if answer[0] is None:
-            return NoLawFound(reason=answer[1], place=answer[2])
+            return MissingLaw(reason=answer[1], place=answer[2])
         made = None if answer[1] is None else mechanism.make_derived_proxy(make_law_there, answer)
         return PlacedLaw(made, _convert_answer_keys(answer), _convert_answer_profiles(answer))
     law = _read_law_here(mechanism, pair, seed)
-    if isinstance(law, NoLawFound):
+    if isinstance(law, MissingLaw):
         return law
     return PlacedLaw(law if isinstance(law, TracedLaw) else None, law.keys, law.profile)
 
 
 def _read_law_here(
     mechanism: Any, pair: Pair[Any], seed: int
-) -> TracedLaw | TracedView | NoLawFound:
+) -> TracedLaw | TracedView | MissingLaw:
     if not isinstance(mechanism, CodeMechanism):
-        return NoLawFound(reason="the mechanism is not a function")
+        return MissingLaw(reason="the mechanism is not a function")
     # The time of a call is no function of noisy values, and with it outputs would tell more than
     # the law says.
     if "time" in mechanism.watched or mechanism.ignored or mechanism.calls.fresh is not None:
-        return NoLawFound(reason="the audit observes the time, ignores a part or renews one")
+        return MissingLaw(reason="the audit observes the time, ignores a part or renews one")
     return read_law(calls_of(mechanism), pair, np.random.default_rng(seed))
 
 
 def read_there(mechanism: Any, pair: Pair[Any], seed: int) -> Answer:
     """Return a law as plain data, or None, a reason and a place."""
     law = _read_law_here(mechanism, pair, seed)
-    if isinstance(law, NoLawFound):
+    if isinstance(law, MissingLaw):
         return None, law.reason, law.place
     if isinstance(law, TracedView):
         return list(law.keys), None, None, [astuple(one) for one in law.profile]

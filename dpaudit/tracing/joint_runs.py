@@ -2,7 +2,7 @@
 
 Lanes propose tilted values. Every lane is run alone, too, which has to have the same loss and to
 return the same, bit for bit: no bound rests on what lanes made of the code. Where runs cannot go
-together, `NotTogether` says so, and each goes alone.
+together, `RunsDiverge` says so, and each goes alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.mechanisms.foreign.calling import Calls
 from dpaudit.neighbours import Pair
-from dpaudit.tracing.determined import ReadOff, RunOutput
+from dpaudit.tracing.determined_values import ReadOff, RunOutput
 from dpaudit.tracing.draws import FAR_OUT, LawState, NoisyValue
 from dpaudit.tracing.lanes import Lanes, join_lanes, lane_of
 from dpaudit.tracing.lockstep import RunTrace, run_in_lockstep, trace_run
@@ -33,13 +33,13 @@ from dpaudit.tracing.runs import (
     same_outcome,
     scales_of,
 )
-from dpaudit.tracing.steps import LAWS, Located, LocatedLaw
+from dpaudit.tracing.steps import LAWS, LocatedLaw, LocatedValue
 
 _FEWEST = 16  # runs that are worth a batch
 _NUMBERS = 2**20  # of all lanes of an array as large as the data
 
 
-class NotTogether(Exception):
+class RunsDiverge(Exception):
     """Runs do something of their own."""
 
 
@@ -54,12 +54,12 @@ class LanesState(LawState):
 
     def decide(self, kind: str, sources: Sequence[Source], parameters: Any) -> Any:
         """Return a noisy value of every lane."""
-        if not isinstance(parameters, Located):
+        if not isinstance(parameters, LocatedValue):
             raise self.refuse("this noise can be read only from single calls")
         centre, scale = parameters
         # A centre that no lane changed is one for all: each lane still has noise of its own.
         whole = np.broadcast_to(centre, (self._runs, *scale.shape))
-        return Lanes(self, super().decide(kind, sources, Located(whole, scale)))
+        return Lanes(self, super().decide(kind, sources, LocatedValue(whole, scale)))
 
 
 def law_of(meeting: NoisyValue) -> LocatedLaw:
@@ -72,7 +72,7 @@ def _draw_widely(meeting: NoisyValue, rng: Generator) -> Array:
     centre, scale = meeting.parameters
     apart = (len(centre), *(1,) * (centre.ndim - 1))
     times = np.where(rng.random(apart) < 0.5, 10.0 ** rng.uniform(0.0, FAR_OUT, apart), 1.0)
-    return law_of(meeting).draw(Located(centre, scale * times), rng)
+    return law_of(meeting).draw(LocatedValue(centre, scale * times), rng)
 
 
 def each_sum(entries: Array) -> Array:
@@ -113,7 +113,7 @@ def _count_data_numbers(data: Any) -> int:
 
 
 @dataclass(frozen=True)
-class Together:
+class JointRuns:
     """Runs of a function whose law was read, many at once.
 
     Parameters
@@ -160,12 +160,12 @@ class Together:
         outcome = merge_lane_outcomes(outcomes)
         values = self.read_off.values(outcome)
         if values is None:
-            raise NotTogether
+            raise RunsDiverge
         meetings, again = self.forced(dataset, values)
         exactly = self.read_off.places is not None  # else reading values off rounds them
         least = float(scales_of(meetings).min())
         if not (same_outcome if exactly else partial(nearly_same, scale=least))(again, outcome):
-            raise NotTogether
+            raise RunsDiverge
         below = self.uniforms_of(values, meetings)
         if (np.minimum(below, 1 - below) * values.shape[1] < HARDLY).any():
             raise self.broken("a noisy value is too unlikely under its law")
@@ -245,7 +245,7 @@ class Together:
         """Return the outputs of all lanes, numbers of shape ``(runs, m)``."""
         refused = find_unlawful_reason(trace) is not None
         if refused or tuple(one.key for one in trace.meetings) != self.keys:
-            raise NotTogether
+            raise RunsDiverge
         return outcome_of(trace.run.value, runs)
 
     def _require(
@@ -273,15 +273,15 @@ def outcome_of(value: Any, runs: int) -> RunOutput:
     try:
         found = [RunOutput.of(lane_of(whole, at), None) for at in range(runs)]
     except NoLaw:
-        raise NotTogether from None
+        raise RunsDiverge from None
     if any(one.fixed != found[0].fixed for one in found):
-        raise NotTogether
+        raise RunsDiverge
     return RunOutput(found[0].fixed, np.stack([one.numbers for one in found]))
 
 
 def merge_lane_outcomes(outcomes: Sequence[RunOutput]) -> RunOutput:
-    """Return outputs of single runs as those of lanes; `NotTogether` where they differ in form."""
+    """Return outputs of single runs as those of lanes; `RunsDiverge` where they differ in form."""
     alike = {(one.fixed, one.numbers.shape) for one in outcomes}
     if len(alike) > 1:
-        raise NotTogether
+        raise RunsDiverge
     return RunOutput(outcomes[0].fixed, np.stack([one.numbers for one in outcomes]))

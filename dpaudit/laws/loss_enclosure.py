@@ -17,7 +17,7 @@ from flint import arb
 from mpmath import ldexp, mpf, workdps
 
 from dpaudit._typing import Array
-from dpaudit.reals import DIGITS, SECONDS, Real, Undecided, precision
+from dpaudit.reals import DIGITS, SECONDS, Real, UndecidedComparison, precision
 
 _NARROW = 1e-15  # the width of an interval as a share of its lower end
 
@@ -44,7 +44,7 @@ def ends(computed: Callable[[], Real]) -> tuple[float, float]:
         try:
             with precision(digits, over - time.process_time()):
                 lower, upper = _round_ball_outward(computed())
-        except Undecided:
+        except UndecidedComparison:
             continue
         except ArithmeticError:  # out of time, or a division by 0
             break
@@ -70,7 +70,7 @@ def in_digits(computed: Callable[[], Real], digits: int) -> Any:
             with precision(used), workdps(used):
                 mantissa, exponent = computed().ball.mid().man_exp()
                 return ldexp(mpf(int(mantissa)), int(exponent))
-        except Undecided:
+        except UndecidedComparison:
             continue
     return mpf("nan")
 
@@ -82,7 +82,7 @@ def compute_exact_squared_distance(point: Array, centre: Array) -> Fraction:
 
     Raises
     ------
-    Undecided
+    UndecidedComparison
         One of them is no number.
 
     Examples
@@ -91,7 +91,7 @@ def compute_exact_squared_distance(point: Array, centre: Array) -> Fraction:
     Fraction(1, 4)
     """
     if not (np.isfinite(point).all() and np.isfinite(centre).all()):
-        raise Undecided
+        raise UndecidedComparison
     mantissas, exponents = np.frexp(np.stack([point, centre]))
     least = int(exponents.min(initial=0))
     shifts = (exponents - least).astype(object)

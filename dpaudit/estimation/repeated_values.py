@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit._typing import Array
-from dpaudit.estimation.counted import compute_score_grain, round_scores
+from dpaudit.estimation.score_events import compute_score_grain, round_scores
 
 _OFTEN = 4  # times that a value was seen, on both sides together
 _BY_CHANCE = 0.2  # values that stand out where none does
@@ -24,7 +24,7 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Repeated:
+class RepeatedValues:
     """Values that repeat, ascending, and how often each was seen, of how many, on either side.
 
     They are rounded to multiples of a step, as those that differ in their last bits are one.
@@ -45,7 +45,7 @@ class Repeated:
         at = np.minimum(np.searchsorted(self.values, near), len(self.values) - 1)
         return np.where(self.values[at] == near, at, -1)
 
-    def stand_out(self, share: Any = None) -> Repeated:
+    def stand_out(self, share: Any = None) -> RepeatedValues:
         """Return those that fall to the first side more, or less, often than a share of them would.
 
         By a likelihood ratio, so large that of all values a fifth of one would by chance; a value
@@ -55,9 +55,9 @@ class Repeated:
         Examples
         --------
         >>> of_p, of_q = np.array([9, 0, 5]), np.array([0, 9, 4])
-        >>> Repeated(np.array([0.3, 0.7, 1.0]), of_p, of_q, (99, 99)).stand_out().values
+        >>> RepeatedValues(np.array([0.3, 0.7, 1.0]), of_p, of_q, (99, 99)).stand_out().values
         array([0.3, 0.7])
-        >>> Repeated(np.zeros(1), np.array([90]), np.array([99]), (99, 99)).stand_out().values
+        >>> RepeatedValues(np.zeros(1), np.array([90]), np.array([99]), (99, 99)).stand_out().values
         array([0.])
         """
         p, q = self.sizes
@@ -69,10 +69,10 @@ class Repeated:
         )
         chosen = found > np.log(max(1, len(found)) / _BY_CHANCE)
         of_p, of_q = self.of_p[chosen], self.of_q[chosen]
-        return Repeated(self.values[chosen], of_p, of_q, self.sizes, self.step)
+        return RepeatedValues(self.values[chosen], of_p, of_q, self.sizes, self.step)
 
 
-def find_repeated_scores(p: Array, q: Array) -> Repeated:
+def find_repeated_scores(p: Array, q: Array) -> RepeatedValues:
     """Return the values that repeat in samples of two sides, finite, shape ``(R,)`` each.
 
     Examples
@@ -87,7 +87,7 @@ def find_repeated_scores(p: Array, q: Array) -> Repeated:
     starts = np.flatnonzero(pooled[_OFTEN - 1 :] == pooled[: len(pooled) - _OFTEN + 1])
     values = np.unique(pooled[starts])
     of_p, of_q = (_count_values(side, values) for side in sides)
-    return Repeated(values, of_p, of_q, (len(p), len(q)), step)
+    return RepeatedValues(values, of_p, of_q, (len(p), len(q)), step)
 
 
 def some_stand_out(on_p: Array, on_q: Array) -> bool:

@@ -36,7 +36,7 @@ def output_of(printed: bytes) -> Any:
     (3.0, [1.0, 2.5], {'n': 3.0}, 'yes')
     >>> output_of(b"yes\nno\n")
     Traceback (most recent call last):
-    dpaudit.programs.printed.NotAnOutput: 2 lines of text
+    dpaudit.programs.printed_text.NotAnOutput: 2 lines of text
     """
     if len(printed) > LONGEST:
         raise NotAnOutput(f"{len(printed)} bytes, of which {LONGEST} are allowed")

@@ -35,7 +35,7 @@ from dpaudit.mechanisms.mechanism import (
 from dpaudit.mechanisms.outputs.layout import (
     Layout,
     OtherOutputs,
-    Parted,
+    PartLayout,
     doubles_of,
     get_kept_parts,
     kinds_of,
@@ -158,7 +158,7 @@ class CodeMechanism(Wraps, ForeignCode):
             ],
             self.ignored,
         )
-        if "time" in self.watched and isinstance(found, Parted):
+        if "time" in self.watched and isinstance(found, PartLayout):
             return found.with_clock(_SECONDS)
         return found
 
@@ -245,7 +245,7 @@ class CodeMechanism(Wraps, ForeignCode):
         for part in (part for both in split_observation(observation).values() for part in both):
             if isinstance(part, LeafToken):
                 yield part
-        if isinstance(self.layout, Parted):
+        if isinstance(self.layout, PartLayout):
             yield from self.layout.tokens(observation)
 
 

@@ -10,10 +10,10 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.freezing.recorder import standard_draw
-from dpaudit.tracing.discrete import CommonDraw, Stepped
+from dpaudit.tracing.discrete import CommonDraw, SteppedValue
 from dpaudit.tracing.lanes import Lanes
 from dpaudit.tracing.pending import Pending, Source, apply_plain, is_number, spread_out
-from dpaudit.tracing.steps import Located, Mixed
+from dpaudit.tracing.steps import LocatedValue, MixedVector
 
 if TYPE_CHECKING:
     from dpaudit.tracing.draws import LawState
@@ -46,7 +46,7 @@ class PendingNoise(Pending):
 
     def _located(self, centre: Array, factor: Array, sources: Sequence[Source]) -> Any:
         """Return a noisy value; noise and its negative have one law."""
-        return self._state.decide(self._kind, sources, Located(centre, np.abs(factor)))
+        return self._state.decide(self._kind, sources, LocatedValue(centre, np.abs(factor)))
 
     def meet(self, value: Any, sign: float = 1.0, *, of_numpy: bool = True) -> Any:
         """Return ``sign`` times a value plus noise.
@@ -231,7 +231,7 @@ class WholeNoise(Pending):
     def _meet(self, value: Any) -> Any:
         centre = np.asarray(value)
         shape = np.broadcast_shapes(centre.shape, self.shape)
-        law = Stepped(spread_out(centre, shape), spread_out(self._ratio, shape))
+        law = SteppedValue(spread_out(centre, shape), spread_out(self._ratio, shape))
         found = self._state.decide(self._kind, self.broadcast(shape), law)
         made = found.astype(np.result_type(centre.dtype, self._whole))[()]
         is_of_numpy = isinstance(value, np.generic | np.ndarray) or not self.is_plain_number
@@ -314,7 +314,7 @@ class MixedNoise(Pending):
         return self._meet(np.zeros(self.shape))
 
     def _meet(self, centre: Any) -> Array:
-        law = Mixed(np.array(spread_out(centre, self.shape)), self._matrix)
+        law = MixedVector(np.array(spread_out(centre, self.shape)), self._matrix)
         return self._state.decide("normal of a matrix", self._sources, law)
 
     def combine(self, ufunc: Any, inputs: tuple[Any, ...]) -> Any:

@@ -12,16 +12,16 @@ from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution.failures import CannotTravel
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
-from dpaudit.mechanisms.foreign.fresh_inputs import PROCESS, require_seen
-from dpaudit.mechanisms.foreign.guard import convert_import_failures
-from dpaudit.mechanisms.foreign.in_worker import from_pickle, pickle_referenced_object
-from dpaudit.mechanisms.foreign.instances import as_remembered, register_instance
-from dpaudit.mechanisms.foreign.observed import (
+from dpaudit.mechanisms.foreign.code_mechanism import (
     AS_IT_IS,
     ObservationSettings,
     as_mechanism,
     mechanism_called,
 )
+from dpaudit.mechanisms.foreign.fresh_inputs import PROCESS, require_seen
+from dpaudit.mechanisms.foreign.guard import convert_import_failures
+from dpaudit.mechanisms.foreign.in_worker import from_pickle, pickle_referenced_object
+from dpaudit.mechanisms.foreign.instances import as_remembered, register_instance
 from dpaudit.mechanisms.foreign.outside import Outside
 from dpaudit.mechanisms.foreign.proxy import make_proxy
 from dpaudit.mechanisms.foreign.sending import send_mechanism
@@ -63,7 +63,7 @@ be stopped
             raise InvalidArgument("in_process", True, expected)
 
 
-class Placed(NamedTuple):
+class Placement(NamedTuple):
     """A mechanism where it runs, and the maker of it elsewhere, if it is in this process.
 
     ``remarks`` say where it runs, if not in fresh processes, what went there along with it, and
@@ -77,7 +77,7 @@ class Placed(NamedTuple):
 
 def isolate_mechanism(
     given: Any, isolation: Isolation, reading: ObservationSettings = AS_IT_IS
-) -> Placed:
+) -> Placement:
     """Return a mechanism, or a function that is one, where it is to run.
 
     What cannot be sent to another process stays in this one, and a remark says why.
@@ -99,20 +99,20 @@ def isolate_mechanism(
     return _place_mechanism(given, isolation, reading)
 
 
-def _place_mechanism(given: Any, isolation: Isolation, reading: ObservationSettings) -> Placed:
+def _place_mechanism(given: Any, isolation: Isolation, reading: ObservationSettings) -> Placement:
     mechanism = as_mechanism(given, reading)
     if isolation.in_process:
         register_instance(mechanism, anew=True)
         again = lambda: isolate_mechanism(as_remembered(given), Isolation(), reading).mechanism  # noqa: E731
-        return Placed(mechanism, again, _format_reason(_ASKED))
+        return Placement(mechanism, again, _format_reason(_ASKED))
     if not hasattr(sys.modules["os"], "fork"):
         _require_other_processes(reading, "this system has no fork")
         register_instance(mechanism, anew=True)
-        return Placed(mechanism, remarks=_format_reason("this system has no fork"))
+        return Placement(mechanism, remarks=_format_reason("this system has no fork"))
     crew = Crew(isolation.limits)
     try:
         proxy = send_mechanism(mechanism, crew)
-        return Placed(proxy, remarks=_format_carried(proxy.carried, proxy.not_afresh))
+        return Placement(proxy, remarks=_format_carried(proxy.carried, proxy.not_afresh))
     except CannotTravel as error:
         crew.close()
         if isolation.limits != _ANY:
@@ -122,7 +122,7 @@ def _place_mechanism(given: Any, isolation: Isolation, reading: ObservationSetti
             ) from error
         _require_other_processes(reading, f"the mechanism cannot be sent to another: {error}")
         remarks = _format_reason(f"it cannot be sent to another process ({error})")
-        return Placed(mechanism, remarks=remarks)
+        return Placement(mechanism, remarks=remarks)
 
 
 def _format_reason(reason: str) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ def _format_carried(names: Sequence[str], not_afresh: Sequence[str]) -> tuple[st
 
 def isolate_reference(
     reference: str, isolation: Isolation, reading: ObservationSettings = AS_IT_IS
-) -> Placed:
+) -> Placement:
     """Return the mechanism that ``"module:object"`` names, or that it makes, where it is to run.
 
     Raises
@@ -156,10 +156,10 @@ def isolate_reference(
         mechanism = mechanism_called(reference, reading)
         register_instance(mechanism, anew=True)
         again = lambda: isolate_reference(reference, Isolation(), reading).mechanism  # noqa: E731
-        return Placed(mechanism, again, _format_reason(_ASKED))
+        return Placement(mechanism, again, _format_reason(_ASKED))
     with convert_import_failures("mechanism", reference):
         made = (mechanism_called, (reference, reading))
-        return Placed(make_proxy(Crew(isolation.limits), made))
+        return Placement(make_proxy(Crew(isolation.limits), made))
 
 
 def _require_processes(isolation: Isolation, reading: ObservationSettings) -> None:

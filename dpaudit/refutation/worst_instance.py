@@ -19,7 +19,7 @@ InstanceT = TypeVar("InstanceT")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attained:
+class WorstInstance:
     """The worst instance that a search found.
 
     Parameters
@@ -60,8 +60,8 @@ class Attained:
 
         Examples
         --------
-        >>> met = Attained(value=0.0, bound=0.0, scale=1.0, instance="an example")
-        >>> met.refutes, Attained(**{**vars(met), "strict": True}).refutes
+        >>> met = WorstInstance(value=0.0, bound=0.0, scale=1.0, instance="an example")
+        >>> met.refutes, WorstInstance(**{**vars(met), "strict": True}).refutes
         (False, True)
         """
         # A strict claim is broken by equality, which no tolerance for rounding can show.
@@ -83,7 +83,7 @@ def searched(
     *,
     seed: int,
     smallest: Callable[[InstanceT], str | None] | None = None,
-) -> Attained:
+) -> WorstInstance:
     """Return the worst instance of a search and, if it breaks the claim, why and a certificate.
 
     Parameters
@@ -122,7 +122,7 @@ def searched(
     instance = inequality.checked(climb(budget, rng))
     value, bound = inequality.sides(instance)
     refuted = exceeds(inequality.ratio(instance))
-    return Attained(
+    return WorstInstance(
         value=value,
         bound=bound,
         scale=inequality.scale(instance) if inequality.scale else None,
