@@ -368,7 +368,7 @@ class PrivateSelection:
     Parameters
     ----------
     base
-        One run.
+        The event of one run.
     runs
         The average number of runs.
     law
@@ -430,7 +430,7 @@ class Parallel:
     Parameters
     ----------
     events
-        One for each part.
+        The events, one for each part.
     count
         The number of repetitions.
     """

@@ -77,7 +77,7 @@ def one_sample(parts: Iterable[Release], count: int = 1) -> Release:
     Raises
     ------
     InvalidArgument
-        There is none, one has no sample, or their samples are not the same.
+        ``parts`` is empty, or a release has no sample or another sample than the rest.
 
     Examples
     --------
@@ -133,14 +133,14 @@ def one_budget(norm: str, sensitivity: float, parts: Iterable[Release]) -> Relea
     norm
         The norm: ``l1`` for Laplace releases, or ``l2`` for Gaussian ones.
     sensitivity
-        Bound on that norm of a record's contributions to all of the releases together.
+        The bound on that norm of a record's contributions to all of the releases together.
     parts
         The releases; the sensitivity of each bounds a record's contribution to that release alone.
 
     Raises
     ------
     InvalidArgument
-        There is none, or the norm is not that of the noise.
+        ``parts`` is empty, or the norm does not fit the noise of a release.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Domain:
     Raises
     ------
     InvalidArgument
-        An argument is not what is described here, or two of them exclude each other.
+        An argument does not fit its description here, or two of them exclude each other.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class Domain:
         Raises
         ------
         InvalidArgument
-            The function raises, or makes what has no records.
+            The function raises an error, or returns a dataset without records.
         """
         if self.make is None:
             return self

@@ -75,7 +75,7 @@ class Attack:
     sees, knows, wants
         The threat model.
     run
-        ``"module:function"`` of a `AttackRunner`.
+        The ``"module:function"`` of an `AttackRunner`.
     parameters
         ``"module:Model"``: a pydantic model of its parameters, with their defaults.
     """

@@ -198,9 +198,10 @@ class Guarantee(ABC):
         Parameters
         ----------
         other
-            For the same relation. (epsilon, delta): checked by this guarantee's delta there.
-            Gaussian: known for Gaussian and pure ones. Zero-concentrated: known for these two and
-            its own kind. Any other kind: only when equal.
+            Another guarantee, for the same relation. One of (epsilon, delta) is checked by this
+            guarantee's delta there. A Gaussian one is known to follow from Gaussian and pure ones,
+            a zero-concentrated one from these two and its own kind, and any other kind only from
+            an equal one.
 
         Examples
         --------

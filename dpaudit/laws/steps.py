@@ -93,9 +93,9 @@ class Step:
     Parameters
     ----------
     mean
-        Shape ``(R, ...)``.
+        The mean of each run, shape ``(R, ...)``.
     scale
-        Standard deviation, broadcastable against ``mean`` without its trial axis.
+        The standard deviation, broadcastable against ``mean`` without its trial axis.
     """
 
     mean: Array

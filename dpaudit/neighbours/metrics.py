@@ -140,7 +140,7 @@ def metric(distance: Any) -> Metric:
     Raises
     ------
     InvalidArgument, UnknownName
-        It is none of these.
+        ``distance`` is neither a known name nor such a function.
 
     Examples
     --------

@@ -131,7 +131,7 @@ class Pair(Generic[DatasetT]):
     Raises
     ------
     InvalidArgument
-        They are not neighbours under ``relation``.
+        The datasets are not neighbours under ``relation``.
 
     Examples
     --------

@@ -333,15 +333,15 @@ def sensitivity(
     Returns
     -------
     Sensitivity
-        With the pair; ``float()`` of it is the movement.
+        The largest movement that was found, with its pair; ``float()`` returns the movement.
 
     Raises
     ------
     InvalidArgument
-        An argument is not what is described here.
+        An argument does not fit its description here.
     MechanismError
-        The query raises, its answers are of different shapes, or are not finite; or it gives two
-        on one dataset.
+        The query raises an error, or its answers have different shapes, are not finite, or
+        differ on one dataset.
 
     Examples
     --------

@@ -80,7 +80,7 @@ class Budget:
     path
         A file that `Budget.create` or ``dpaudit spend new`` made.
     wait
-        Seconds to wait for others who hold its lock.
+        The seconds to wait for others who hold its lock.
 
     Raises
     ------
@@ -133,35 +133,35 @@ class Budget:
         Parameters
         ----------
         path
-            Where nothing is yet.
+            The path of the new file, where nothing is yet.
         epsilon, delta
             The budget; without a delta it is one of pure DP.
         rho, mu, curve
-            In place of an epsilon: a budget of zero-concentrated DP, of Gaussian DP, or several
-            epsilons with their deltas that hold together.
+            A budget of zero-concentrated DP, of Gaussian DP, or several epsilons with their deltas
+            that hold together, in place of an epsilon.
         filter
-            How what is spent is added up (`dpaudit.spending.filters`): ``any`` of all ways;
+            The way to add up spending (`dpaudit.spending.filters`): ``any`` of all ways;
             ``basic``, ``gaussian``, ``zcdp`` or ``renyi``, which has all of delta; or ``planned``,
             by the accountants, if no parameter of a release depends on an earlier output.
         own_delta
-            Part of delta for releases with a delta of their own.
+            The part of delta for releases with a delta of their own.
         orders
-            Of Renyi divergences, in place of those that suit the budget.
+            The orders of Renyi divergences, in place of those that suit the budget.
         unit, relation
-            Whose privacy, in words, and the relation between neighbours.
+            The unit of privacy, in words, and the relation between neighbours.
         period, partition
-            In words: which data it is about, and what groups are, of which a record is in one.
+            The data that the budget is about, in words, and the groups of which a record is in one.
         by
-            Who makes it.
+            The name of the person who makes the file.
         wait
-            As of the class.
+            The seconds to wait for the file, as for the class.
 
         Raises
         ------
         InvalidArgument
             A number is out of its domain, or there is no limit, or several.
         DataError
-            The file is there already, or cannot be written.
+            The file exists already, or cannot be written.
         """
         points = [*curve, *([] if epsilon is None else [(epsilon, delta)])]
         if curve and epsilon is not None:
@@ -259,26 +259,27 @@ class Budget:
         Parameters
         ----------
         release, parameters
-            As of `dpaudit.account`: a name with parameters, a TOML file or an event.
+            The release, as `dpaudit.account` takes it: a name with parameters, a TOML file or an
+            event.
         samples
             ``independent`` says that each release draws a secret sample of its own.
         groups
-            Who is in it: the data of these groups alone. Nobody named is everybody.
+            The groups whose data alone the release uses. An empty sequence means all groups.
         at_delta
             Charge what the accountants prove at this delta in place of the release itself.
         by, about
-            Who releases, and what; free text that everybody reads.
+            The person who releases, and a description; free text that everybody reads.
         released
-            Whether it is out already: then it is charged even if it does not fit.
+            True if the release is out already: then it is charged even if it does not fit.
 
         Raises
         ------
         BudgetExceeded
-            It does not fit. Nothing was charged.
+            The release does not fit. Nothing was charged.
         DataError
             The file cannot be written, was changed, or ends in a line that is torn.
         InvalidArgument, UnknownName, UnsupportedEvent
-            The release is none, is about other neighbours, or no theorem prices it.
+            The release is unknown, has other neighbours, or no theorem prices it.
         """
         target = target_of(release, samples, parameters)
         stated = state_at(target, at_delta)
@@ -330,7 +331,7 @@ class Budget:
         Raises
         ------
         InvalidArgument
-            The digest is shorter.
+            The digest is too short.
         BrokenChain
             A line was changed or is missing, or is charged less than what is released: a
             `DataError`, as others are that say that the file cannot be read.

@@ -83,7 +83,7 @@ def connected_graphs(nodes: Bounds = (2, 5)) -> SearchStrategy[Edges]:
     Raises
     ------
     InvalidArgument
-        Not an integer above 0, or two in order.
+        ``nodes`` is neither an integer above 0 nor two of them in order.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def admm_states(
     Raises
     ------
     InvalidArgument
-        A number is out of range, or ``dual`` is neither.
+        A number is out of range, or ``dual`` is neither ``primal`` nor ``prediction``.
 
     Examples
     --------

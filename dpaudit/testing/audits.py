@@ -91,7 +91,7 @@ def assert_not_refuted(
         The claim is refuted, or nothing can be said of it: a check found that the stated law is not
         that of the code, or that outputs are not independent.
     InvalidArgument
-        An argument is not what is described here.
+        An argument does not fit its description here.
     MechanismError
         The mechanism breaks its contract.
 

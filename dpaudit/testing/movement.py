@@ -134,9 +134,10 @@ def assert_sensitivity(
     Raises
     ------
     AssertionError
-        With the smallest violating pair, its movement, the bound and their ratio.
+        The query moves by more than the bound; the message shows the smallest such pair, its
+        movement, the bound and their ratio.
     InvalidArgument
-        An argument is not what is described here.
+        An argument does not fit its description here.
     MechanismError
         The query's answers are of different shapes, are not finite, or change from call to call.
 

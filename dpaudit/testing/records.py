@@ -134,7 +134,7 @@ class Joined:
     tables
         The features of each table, ``(n_i, d_i)``.
     mappings
-        For each table, the tuple that every row of the join uses, ``(N,)``.
+        The tuple that every row of the join uses, one array of shape ``(N,)`` for each table.
     labels
         One label for each tuple of the first table, ``(n_0,)``.
 

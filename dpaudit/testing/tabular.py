@@ -47,7 +47,7 @@ def frames(schema: Schema, rows: Bounds = (0, 5)) -> SearchStrategy[Any]:
     Raises
     ------
     InvalidArgument
-        The schema is none, or the rows are not in order.
+        ``schema`` is no `Schema`, or the least of ``rows`` is above the most.
 
     Examples
     --------
