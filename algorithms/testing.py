@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpaudit.algorithms.problems.graphs import Graph
-from dpaudit.algorithms.problems.schedules import Given
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.problems.schedules import TableSchedule
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.neighbours import REPLACE_TUPLE, Pair
 from dpaudit.testing import Records, connected_graphs, joined, pairs, penalties
-from dpaudit.testing.records import Joined
+from dpaudit.testing.records import TableJoin
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -32,16 +32,16 @@ def graphs(nodes: int | tuple[int, int] = (2, 5)) -> SearchStrategy[Graph]:
 
 def schedules(
     iterations: int, nodes: int, *, low: float = 0.5, high: float = 2.5
-) -> SearchStrategy[Given]:
+) -> SearchStrategy[TableSchedule]:
     """Return a strategy for schedules of penalties that do not fall, from ``low`` to ``high``.
 
     Examples
     --------
     >>> from hypothesis import find
     >>> find(schedules(2, 1), lambda schedule: schedule.values(2, 1)[1, 0] > 2)
-    Given(table=((0.5,), (2.25,)))
+    TableSchedule(table=((0.5,), (2.25,)))
     """
-    return penalties((iterations, nodes), low=low, high=high).map(Given)
+    return penalties((iterations, nodes), low=low, high=high).map(TableSchedule)
 
 
 def joined_tables(records: Records | None = None) -> SearchStrategy[JoinedTables]:
@@ -69,9 +69,9 @@ def tuple_pairs(records: Records | None = None) -> SearchStrategy[Pair[JoinedTab
     return pairs(REPLACE_TUPLE, records).map(_pair)
 
 
-def _tables(data: Joined) -> JoinedTables:
+def _tables(data: TableJoin) -> JoinedTables:
     return JoinedTables(data.tables, data.mappings, data.labels)
 
 
-def _pair(pair: Pair[Joined]) -> Pair[JoinedTables]:
+def _pair(pair: Pair[TableJoin]) -> Pair[JoinedTables]:
     return Pair(_tables(pair.dataset), _tables(pair.neighbour), pair.relation)

@@ -20,7 +20,7 @@ from rich.table import Table
 
 import dpaudit
 from dpaudit.scan.remote.environments import build_environment
-from dpaudit.selftest.laws import Scored
+from dpaudit.selftest.laws import CanaryScores
 
 REQUIREMENTS = ("jax-privacy==2.0.0", "privacy-estimates==0.1.0.post1")
 CHILD = Path(__file__).with_name("_canary_peers.py")
@@ -59,7 +59,9 @@ def medians(canaries: list[int], mus: list[float], games: int) -> None:
     for m in canaries:
         for mu in mus:
             bounds = [
-                Scored(canaries=m, mu=mu, curve=curve).run(games, 0.05, np.random.default_rng(3))
+                CanaryScores(canaries=m, mu=mu, curve=curve).run(
+                    games, 0.05, np.random.default_rng(3)
+                )
                 for curve in (False, True)
             ]
             curve = [dpaudit.GaussianDP(one).epsilon(DELTA) for one in bounds[1]]

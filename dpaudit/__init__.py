@@ -76,8 +76,8 @@ if TYPE_CHECKING:
     from dpaudit.services import Service
     from dpaudit.spending.budget import Budget
     from dpaudit.verification.document import Verdict
-    from dpaudit.verification.drawn import Reader
     from dpaudit.verification.judge import verify_file as verify
+    from dpaudit.verification.redrawn_counts import Reader
 
 _HOME = {
     "AdaptiveInputs": "affine.inputs",
@@ -118,7 +118,7 @@ _HOME = {
     "Proof": "extension.case",
     "PureDP": "guarantees.kinds",
     "RandomizedResponse": "accounting.discrete_events",
-    "Reader": "verification.drawn",
+    "Reader": "verification.redrawn_counts",
     "RenyiDP": "guarantees.kinds",
     "Result": "report.document",
     "SearchCase": "extension.case",

@@ -27,7 +27,7 @@ from pathlib import Path
 from types import FrameType
 
 from dpaudit._harmless import is_of_a_file, is_of_arithmetic, is_of_code, names_on_the_way
-from dpaudit._installed import is_installed
+from dpaudit._packages import is_installed
 from dpaudit.escaping import make_printable, one_line
 from dpaudit.redaction import Record, are_shown, format_message_value
 

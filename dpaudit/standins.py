@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit._installed import is_installed
+from dpaudit._packages import is_installed
 from dpaudit.errors import let_be_shown, what_happened, words_of
 from dpaudit.redaction import are_shown
 

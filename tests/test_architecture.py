@@ -431,7 +431,7 @@ EXEMPT = {
         "dpaudit.store.identity",
     },
     global_randomness: {
-        "dpaudit.adapters.federated",
+        "dpaudit.adapters.federated_updates",
         "dpaudit.execution.worker",
         "dpaudit.freezing.observing",
         "dpaudit.freezing.primitives",
@@ -454,7 +454,7 @@ EXEMPT = {
         "dpaudit.report.entries",
         "dpaudit.scan.accountants.asking",
         "dpaudit.scan.certification.events",
-        "dpaudit.scan.publication.known",
+        "dpaudit.scan.publication.known_findings",
         "dpaudit.services.service",  # a header of a server, placeholders of a template
         "dpaudit.store.file",
     },

@@ -58,7 +58,11 @@ from dpaudit.algorithms.consensus.margin_problem import (
 )
 from dpaudit.algorithms.consensus.nodes_at_once import FEW, SMALL, NodeProblems
 from dpaudit.algorithms.consensus.process import ConsensusState
-from dpaudit.algorithms.consensus.views import PenaltyPerturbation, PrimalPerturbation, Recycled
+from dpaudit.algorithms.consensus.views import (
+    PenaltyPerturbation,
+    PrimalPerturbation,
+    RecycledPerturbation,
+)
 from dpaudit.algorithms.problems.graphs import Graph
 from dpaudit.algorithms.problems.records import check_records, require_instance_of
 from dpaudit.algorithms.problems.schedules import Constant, Schedule, as_schedule, table_of
@@ -151,9 +155,9 @@ class ConsensusADMM:
         """Return the variant that adds the noise to the exact minimiser."""
         return PrimalPerturbation(self)
 
-    def recycled(self, proximal_weight: float = 0.0) -> Recycled:
+    def recycled(self, proximal_weight: float = 0.0) -> RecycledPerturbation:
         """Return the variant whose even iterations are functions of earlier broadcasts."""
-        return Recycled(self, proximal_weight)
+        return RecycledPerturbation(self, proximal_weight)
 
     def without_noise(self) -> ConsensusADMM:
         """Return the non-private algorithm."""

@@ -41,7 +41,7 @@ import numpy as np
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event, GaussianRelease
-from dpaudit.algorithms.problems.linearised import (
+from dpaudit.algorithms.problems.linearised_objectives import (
     bound_squared_shifts,
     full_gradient,
     mean_shift,

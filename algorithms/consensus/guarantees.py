@@ -53,11 +53,15 @@ from dpaudit.accounting.events import Event, ExponentialNormRelease, ObjectivePe
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.law import compute_published_update_bound
 from dpaudit.algorithms.consensus.process import noise_rates
-from dpaudit.algorithms.consensus.views import PenaltyPerturbation, PrimalPerturbation, Recycled
+from dpaudit.algorithms.consensus.views import (
+    PenaltyPerturbation,
+    PrimalPerturbation,
+    RecycledPerturbation,
+)
 from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from dpaudit.errors import InvalidArgument, UnsupportedEvent, VerbatimText
 
-Mechanism = PenaltyPerturbation | PrimalPerturbation | Recycled
+Mechanism = PenaltyPerturbation | PrimalPerturbation | RecycledPerturbation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,7 +299,7 @@ def run_event(mechanism: Mechanism | str, updates: Several[NodeUpdate], dimensio
             return Sequence(tuple(each.primal_perturbation(dimension) for each in updates))
         case PenaltyPerturbation() | "penalty":
             return Sequence(tuple(each.perturbation(dimension) for each in updates))
-        case Recycled() | "recycled":
+        case RecycledPerturbation() | "recycled":
             # Odd iterations, counted from 1, are the entries of even index.
             return Sequence(tuple(each.perturbation(dimension) for each in updates[::2]))
     given = mechanism if isinstance(mechanism, str) else type(mechanism).__name__

@@ -9,7 +9,8 @@ broadcasts. Notation as in `dpaudit.algorithms.consensus.algorithm`.
 **Recycled ADMM** (Zhang, Khalili & Liu 2019). Half of the iterations reuse what is revealed. Odd
 iterations are zhang2018's eq. (24)-(25), all have its dual update (11); what an odd broadcast
 reveals is its stationarity condition, eq. (58) of Appendix D. The article is not among this
-project's papers; the update is derived from the linearised problem that `Recycled` states.
+project's papers; the update is derived from the linearised problem that `RecycledPerturbation`
+states.
 
 **Tilted draws.** Penalty perturbation can be drawn with noise that is tilted towards a large
 privacy loss. A step's loss depends on the output: by eq. (61) it is ``alpha (||e + v(f)|| -
@@ -76,7 +77,7 @@ from dpaudit.redaction import Record
 
 
 @dataclass(frozen=True)
-class Aimed:
+class AimedPerturbation:
     """Penalty perturbation on a pair, drawn tilted on the pair's dataset."""
 
     algorithm: ConsensusProcess
@@ -84,7 +85,7 @@ class Aimed:
     record: Differing
 
     @classmethod
-    def of(cls, algorithm: ConsensusProcess, pair: Pair[Dataset]) -> Aimed:
+    def of(cls, algorithm: ConsensusProcess, pair: Pair[Dataset]) -> AimedPerturbation:
         """Return the pair's, or raise `InvalidArgument` where the algorithm cannot run on it."""
         algorithm.check(pair.dataset)
         algorithm.check(pair.neighbour)
@@ -246,11 +247,11 @@ class PenaltyPerturbation:
         self, pair: Pair[Dataset], tilt: float, trials: int, rng: Generator
     ) -> TiltedSample:
         """Return outputs tilted towards a large privacy loss."""
-        return Aimed.of(self.algorithm, pair).sample(tilt, trials, rng)
+        return AimedPerturbation.of(self.algorithm, pair).sample(tilt, trials, rng)
 
     def log_mgf_bounds(self, pair: Pair[Dataset], tilt: float) -> tuple[float, float]:
         """Return bounds on ``log p/r + tilt L`` that hold for every output."""
-        return Aimed.of(self.algorithm, pair).log_weight_bounds(tilt)
+        return AimedPerturbation.of(self.algorithm, pair).log_weight_bounds(tilt)
 
     def loss_in_digits(self, output: Array, pair: Pair[Dataset], digits: int = 50) -> Any:
         """Return the loss of one output, shape ``(T, N, d)``."""
@@ -357,7 +358,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Recycled:
+class RecycledPerturbation:
     """Penalty perturbation whose every second iteration releases nothing new.
 
     Odd iterations are those of penalty perturbation. An even one linearises ``O_i`` at the last

@@ -42,7 +42,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event, GaussianRelease
 from dpaudit.algorithms.problems.graphs import Graph
-from dpaudit.algorithms.problems.linearised import (
+from dpaudit.algorithms.problems.linearised_objectives import (
     batch_gradient,
     bound_squared_shifts,
     full_gradient,

@@ -30,7 +30,7 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.problems.linearised import full_gradient
+from dpaudit.algorithms.problems.linearised_objectives import full_gradient
 from dpaudit.algorithms.problems.records import Differing
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument

@@ -38,7 +38,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, final_model
 from dpaudit.algorithms.multistep.hidden_state import all_weights, require_known_law
-from dpaudit.algorithms.problems.linearised import DatasetSizes, full_gradient
+from dpaudit.algorithms.problems.linearised_objectives import DatasetSizes, full_gradient
 from dpaudit.algorithms.problems.records import Differing
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument

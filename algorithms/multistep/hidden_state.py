@@ -91,7 +91,7 @@ import numpy as np
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.problems.linearised import DatasetSizes, proximal_weights
+from dpaudit.algorithms.problems.linearised_objectives import DatasetSizes, proximal_weights
 from dpaudit.errors import InvalidArgument
 
 # More than rounding does to any mu here, as 50 digits show: what is called proved is larger by it.

@@ -82,7 +82,7 @@ HUANG2020_MULTISTEP = ReleaseCard(
 # Observers who see no inner model.
 
 
-class Hidden(Parameters):
+class HiddenModels(Parameters):
     """Multi-step DP-ADMM with full gradients, the inner models hidden."""
 
     iterations: int = Field(100, ge=1, description="t")
@@ -134,7 +134,7 @@ class Hidden(Parameters):
         return [InnerLoops.of(algorithm, self, node) for node in range(self.nodes)]
 
 
-class Observed(Hidden):
+class ObservedModels(HiddenModels):
     """Multi-step DP-ADMM of linear losses, or quadratic ones of one Hessian ``h 1``."""
 
     curvature: float = Field(
@@ -150,18 +150,18 @@ class Observed(Hidden):
         return self.curvature + self.convexity
 
 
-class SmoothObserved(Hidden):
+class SmoothObservedModels(HiddenModels):
     """Multi-step DP-ADMM with full gradients of smooth losses, the last inner models sent."""
 
     smoothness: float = Field(0.25, ge=0, description="of a record's loss: 0.25 if logistic")
 
 
-def make_averages_event(given: Observed) -> Event:
+def make_averages_event(given: ObservedModels) -> Event:
     """Return the release of the averages for affine gradients, at the node that leaks most.
 
     Examples
     --------
-    >>> round(make_averages_event(Observed(iterations=2, inner_steps=3)).noise_scale, 3)
+    >>> round(make_averages_event(ObservedModels(iterations=2, inner_steps=3)).noise_scale, 3)
     61.415
     """
     from dpaudit.algorithms.multistep.hidden_state import averages_mu
@@ -169,12 +169,12 @@ def make_averages_event(given: Observed) -> Event:
     return _make_largest_mu_event(averages_mu(loops, given.eigenvalue) for loops in given.loops())
 
 
-def last_models(given: SmoothObserved) -> Event:
+def last_models(given: SmoothObservedModels) -> Event:
     """Return the release of the last inner models, at the node that leaks most.
 
     Examples
     --------
-    >>> one = SmoothObserved(iterations=1, inner_steps=50, step_size=1.0, penalty=0.125)
+    >>> one = SmoothObservedModels(iterations=1, inner_steps=50, step_size=1.0, penalty=0.125)
     >>> round(last_models(one).noise_scale, 3)  # of 50 steps it shows no more than 3
     86.604
     """
@@ -185,12 +185,12 @@ def last_models(given: SmoothObserved) -> Event:
     return _make_largest_mu_event(last_mu(loops, least, most) for loops in given.loops())
 
 
-def final_models(given: Observed) -> Event:
+def final_models(given: ObservedModels) -> Event:
     """Return the release of the final models for affine gradients, at the node that leaks most.
 
     Examples
     --------
-    >>> round(final_models(Observed(iterations=2, inner_steps=3)).noise_scale, 3)
+    >>> round(final_models(ObservedModels(iterations=2, inner_steps=3)).noise_scale, 3)
     67.655
     """
     from dpaudit.algorithms.multistep.final import final_mus
@@ -220,7 +220,7 @@ HUANG2020_AVERAGES = ReleaseCard(
     title="Multi-step DP-ADMM with linear or quadratic losses, the averages seen",
     source="exact law of the averages (algorithms/multistep/hidden_state.py)",
     relation="replace-record",
-    parameters=Observed,
+    parameters=ObservedModels,
     event=make_averages_event,
     count="iterations",
     noise="noise_multiplier",
@@ -231,7 +231,7 @@ HUANG2020_LAST = ReleaseCard(
     title="Multi-step DP-ADMM that sends the last inner models",
     source="shifted interpolation (algorithms/multistep/hidden_state.py)",
     relation="replace-record",
-    parameters=SmoothObserved,
+    parameters=SmoothObservedModels,
     event=last_models,
     count="iterations",
     noise="noise_multiplier",
@@ -242,7 +242,7 @@ HUANG2020_FINAL = ReleaseCard(
     title="Multi-step DP-ADMM with linear or quadratic losses, the final models seen",
     source="exact law of the final models (algorithms/multistep/final.py)",
     relation="replace-record",
-    parameters=Observed,
+    parameters=ObservedModels,
     event=final_models,
     count="iterations",
     noise="noise_multiplier",

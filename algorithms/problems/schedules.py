@@ -83,12 +83,12 @@ class Geometric:
 
 
 @dataclass(frozen=True)
-class Given:
+class TableSchedule:
     """Any table of positive numbers, one row an iteration and one column a node.
 
     Examples
     --------
-    >>> Given(((0.5, 1.0), (0.6, 2.0))).values(1, 2)
+    >>> TableSchedule(((0.5, 1.0), (0.6, 2.0))).values(1, 2)
     array([[0.5, 1. ]])
     """
 
@@ -132,7 +132,7 @@ def table_of(name: str, value: float | Schedule, iterations: int, nodes: int) ->
 
     Examples
     --------
-    >>> table_of("penalty", Given(((0.5, 1.0),)), 2, 2)
+    >>> table_of("penalty", TableSchedule(((0.5, 1.0),)), 2, 2)
     Traceback (most recent call last):
     dpaudit.errors.InvalidArgument: penalty.table: got shape (1, 2), expected at least 2 rows of \
 2 numbers

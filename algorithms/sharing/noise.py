@@ -60,7 +60,7 @@ class NoNoise:
 
 
 @dataclass(frozen=True)
-class _Scaled:
+class _ScaledNoise:
     """Noise of one standard deviation for all parties, or of one for each."""
 
     scale: float | tuple[float, ...]
@@ -71,7 +71,7 @@ class _Scaled:
 
 
 @dataclass(frozen=True)
-class ParameterNoise(_Scaled):
+class ParameterNoise(_ScaledNoise):
     """``x~ = x + N(0, scale^2 I)``: hu2020 eq. (7) as it is written.
 
     Formal guarantee: none; neighbours with other column spaces are told apart by one message.
@@ -79,7 +79,7 @@ class ParameterNoise(_Scaled):
 
 
 @dataclass(frozen=True)
-class WhitenedNoise(_Scaled):
+class WhitenedNoise(_ScaledNoise):
     """``x~ = x + N(0, scale^2 (D'D)^+)``: hu2019 eq. (10).
 
     Formal guarantee: none, as for `ParameterNoise`.
@@ -87,7 +87,7 @@ class WhitenedNoise(_Scaled):
 
 
 @dataclass(frozen=True)
-class MessageNoise(_Scaled):
+class MessageNoise(_ScaledNoise):
     """``D x~ := D x + N(0, scale^2 I)``: the noise in the proof of hu2020's Theorem 1.
 
     Formal guarantee: none that holds for all histories, unless the models are held in a ball (see

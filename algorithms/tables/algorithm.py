@@ -12,7 +12,7 @@ Notation: paper, code, meaning, shape (R trials, M tables, N rows of the join, d
 | rho      | ``penalty``            | ADMM penalty                             | scalar        |
 | beta     | ``regulariser_weight`` | weight of ``sum_i ||theta_i||^2 / 2``    | scalar        |
 
-T_i, p_i, G_{i,j} and the labels are in `dpaudit.algorithms.tables.joined`, the loss and the
+T_i, p_i, G_{i,j} and the labels are in `dpaudit.algorithms.tables.joined_tables`, the loss and the
 z-update in `dpaudit.algorithms.tables.loss`, a client's update in
 `dpaudit.algorithms.tables.clients`. One iteration:
 
@@ -61,11 +61,11 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import PoissonSubsampledGaussian
 from dpaudit.algorithms.tables.clients import Client, ExactSolve, LocalSGD, Solver
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.algorithms.tables.labels import LabelRelease
 from dpaudit.algorithms.tables.laws import LocalSteps
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
-from dpaudit.algorithms.tables.server import Served, Server
+from dpaudit.algorithms.tables.server import Server, ServerStep
 from dpaudit.errors import InvalidArgument, UnsupportedEvent, VerbatimText
 from dpaudit.laws.steps import GaussianSteps
 from dpaudit.mechanisms.mechanism import HasLaw, Mechanism
@@ -77,7 +77,7 @@ class TablesState:
     """Everything after an iteration: the new models and the numbers behind them."""
 
     models: tuple[Array, ...]
-    served: Served
+    served: ServerStep
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class TablesADMM:
 
     Examples
     --------
-    >>> from dpaudit.algorithms.tables.joined import JoinedTables
+    >>> from dpaudit.algorithms.tables.joined_tables import JoinedTables
     >>> visits, patients = [[1.0], [2.0], [3.0]], [[0.5, 0.5], [0.0, 1.0]]
     >>> data = JoinedTables((visits, patients), ([0, 1, 2], [1, 0, 1]), [1, -1, 1])
     >>> algorithm = TablesADMM(iterations=4, solver=LocalSGD(steps=2, learning_rate=0.1))
@@ -289,7 +289,11 @@ class TablesADMM:
             yield TablesState(models, served)
 
     def _update_models(
-        self, clients: tuple[Client, ...], models: tuple[Array, ...], served: Served, rng: Generator
+        self,
+        clients: tuple[Client, ...],
+        models: tuple[Array, ...],
+        served: ServerStep,
+        rng: Generator,
     ) -> tuple[Array, ...]:
         """Return every client's model after its update."""
         updated = []

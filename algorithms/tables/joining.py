@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.errors import InvalidArgument, VerbatimText, shorten_repr
 from dpaudit.redaction import Record
 

@@ -25,7 +25,7 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 from dpaudit._typing import Array
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.algorithms.tables.loss import CrossEntropy
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees.kinds import PureDP

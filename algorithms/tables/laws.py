@@ -40,9 +40,9 @@ from scipy.special import ndtr
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.tables.clients import Client, LocalSGD, Solver
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.algorithms.tables.loss import CrossEntropy
-from dpaudit.algorithms.tables.server import Served, Server
+from dpaudit.algorithms.tables.server import Server, ServerStep
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.laws.steps import Step
 from dpaudit.neighbours import REPLACE_COLUMN, REPLACE_LABEL, Pair
@@ -102,7 +102,7 @@ class Round:
 
     models: tuple[Array, ...]
     before: Round | None
-    served: list[tuple[JoinedTables, Served]] = field(default_factory=list)
+    served: list[tuple[JoinedTables, ServerStep]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ class LocalSteps:
         # owner moves.
         return 0.0, float(self.steps * np.sum((2 * moved / self.solver.noise_multiplier) ** 2))
 
-    def _serve_round(self, current: Round, dataset: JoinedTables) -> Served:
+    def _serve_round(self, current: Round, dataset: JoinedTables) -> ServerStep:
         for known, served in current.served:
             # Arrays of a data set are read-only, so what was worked out for one stays right for it.
             if known is dataset:

@@ -18,12 +18,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.tables.joined import Index, JoinedTables
+from dpaudit.algorithms.tables.joined_tables import Index, JoinedTables
 from dpaudit.algorithms.tables.loss import CrossEntropy
 
 
 @dataclass(frozen=True, eq=False)
-class Served:
+class ServerStep:
     """The results of the server in one iteration: z, lambda, and Y for every client."""
 
     auxiliary: Array
@@ -49,7 +49,7 @@ class Server:
 
     def serve(
         self, dataset: JoinedTables, predictions: tuple[Array, ...], dual: Array, targets: Array
-    ) -> Served:
+    ) -> ServerStep:
         """Return z, the new lambda, and the message to each client.
 
         Parameters
@@ -76,7 +76,7 @@ class Server:
                 sum_over_tuple_rows(pull, mappings[i], dataset.tuples[i]) if self.reduced else pull
             )
             pulls.append(gathered)
-        return Served(auxiliary, dual, tuple(pulls))
+        return ServerStep(auxiliary, dual, tuple(pulls))
 
 
 @lru_cache(maxsize=16)

@@ -28,7 +28,7 @@ _NOTHING = "nothing is seen, mu = 0"
 _SOURCE = "exact law of a linear view (dpaudit/affine/view.py)"
 
 
-class _Watched(Parameters):
+class _ObservedOwner(Parameters):
     """The owner of the data that change, and the observer."""
 
     kind_of_owner: ClassVar[str] = "node"
@@ -41,7 +41,7 @@ class _Watched(Parameters):
         return (given,) if isinstance(given, int) else given
 
 
-class _OnGraph(_Watched):
+class _OnGraph(_ObservedOwner):
     """A network of nodes."""
 
     nodes: int = Field(5, ge=2, le=60, description="N")
@@ -172,7 +172,7 @@ class MultiStepView(_OnGraph):
         return self.change_of(one, 2.0)
 
 
-class SharingView(_Watched):
+class SharingView(_ObservedOwner):
     """ADMM sharing with squared losses and Gaussian messages, a label turned; features public."""
 
     kind_of_owner: ClassVar[str] = "sample"

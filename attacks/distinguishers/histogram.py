@@ -72,7 +72,7 @@ class Frequencies:
 
 
 @dataclass(frozen=True)
-class Added:
+class PatternScore:
     """Scores an output by its pattern, plus its other columns given the pattern.
 
     Columns are entries, or their successive differences along an output's first axis.
@@ -124,7 +124,7 @@ def fit(
     on_dataset: Array,
     on_neighbour: Array,
     rng: Generator,
-) -> Frequencies | Added | Indifferent:
+) -> Frequencies | PatternScore | Indifferent:
     """Fit on outputs of both datasets, shape ``(R, ...)`` each; uses outputs alone.
 
     Raises
@@ -177,7 +177,7 @@ def _best_kind(p: Array, q: Array) -> _Kind:
     return kinds[int(np.argmin(losses))]
 
 
-def _fit_additive_counts(p: Array, q: Array, kind: _Kind) -> Added:
+def _fit_additive_counts(p: Array, q: Array, kind: _Kind) -> PatternScore:
     sides = [_flatten_count_columns(side, kind.differences) for side in (p, q)]
     shown, patterns = _find_column_patterns(*sides)
     counted = tuple(i for i in range(sides[0].shape[1]) if i not in shown)
@@ -186,7 +186,7 @@ def _fit_additive_counts(p: Array, q: Array, kind: _Kind) -> Added:
         tuple(_steps_given(sides, numbers, number, counted, kind.one_law))
         for number in range(patterns.numbers.size)
     )
-    return Added(kind.differences, shown, counted, patterns, tables)
+    return PatternScore(kind.differences, shown, counted, patterns, tables)
 
 
 def _find_column_patterns(p: Array, q: Array) -> tuple[tuple[int, ...], Frequencies]:

@@ -202,7 +202,7 @@ def infer_membership(
     check.require_probability("confidence", confidence)
     check.require_integer("shadow_trials", shadow_trials, least=10)
     check.require_integer("trials", trials, least=1)
-    judged = _Judged(
+    judged = _RecordLoss(
         train=train,
         record=_get_differing_record(pair) if record is None else record,
         loss=MeanMarginLoss() if record_loss is None else record_loss,
@@ -239,7 +239,7 @@ def _get_differing_record(pair: Pair[DataT]) -> Record:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Judged(Generic[DataT]):
+class _RecordLoss(Generic[DataT]):
     """An algorithm and the record whose loss is looked at."""
 
     train: Train[DataT]

@@ -39,7 +39,7 @@ from dpaudit.algorithms.sharing.fdml import FDML
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import LocalSGD
 from dpaudit.algorithms.tables.guarantees import model_event
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.attacks.canaries.audit import claim_of
 from dpaudit.attacks.membership.inference import DataT, MeanMarginLoss, Record, RecordLoss, Train
 from dpaudit.datasets.dataset import Dataset

@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.tables.algorithm import TablesADMM
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.errors import InvalidArgument, VerbatimText
 
 # Singular values below this share of the largest are rounding.
@@ -193,8 +193,8 @@ def _side_by_side(rounds: Array) -> Array:
 
 __all__ = [
     "Inversion",
-    "Observed",
     "Report",
+    "ServerObservation",
     "SubspaceReport",
     "attack_known_models",
     "attack_unknown_models",
@@ -210,7 +210,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
+class ServerObservation:
     """One run as the server sees it, and the models, which it may or may not know."""
 
     predictions: Array
@@ -271,7 +271,7 @@ class SubspaceReport:
 
 def run_observed_client(
     algorithm: TablesADMM, data: JoinedTables, table: int, rng: Generator
-) -> Observed:
+) -> ServerObservation:
     """Run the algorithm once and return the messages of a table's client, and its models.
 
     Parameters
@@ -299,7 +299,7 @@ def run_observed_client(
         raise InvalidArgument("table", table, f"less than the {data.tables} tables")
     states = [state.models for state in algorithm.run(data, 1, rng)]
     predictions = np.stack([data.predictions(models)[table][0] for models in states])
-    return Observed(predictions, np.stack([models[table][0] for models in states]))
+    return ServerObservation(predictions, np.stack([models[table][0] for models in states]))
 
 
 def attack_known_models(

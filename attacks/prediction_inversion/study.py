@@ -18,7 +18,7 @@ from dpaudit._typing import Array
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import LocalSGD
 from dpaudit.algorithms.tables.guarantees import ROUNDED_UP, compute_published_multiplier
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.algorithms.tables.joining import KeyedTable, join_tables
 from dpaudit.attacks.prediction_inversion.inversion import (
     Report,
@@ -95,14 +95,16 @@ def run(parameters: PredictionInversionParameters, seed: int, progress: Progress
             _angle_row(unknown),
             _make_inversion_row(f"{parameters.known} tuples", "relative error of the others", some),
         ],
-        reading=_format_inversion_reading(parameters, algorithm, Found(known, unknown, some)),
+        reading=_format_inversion_reading(
+            parameters, algorithm, InversionFindings(known, unknown, some)
+        ),
         chance=f"every column's mean is off by {known.chance:.3g}",
         panels=(_make_inversion_panel(errors, control, known.chance),),
     )
 
 
 @dataclass(frozen=True)
-class Found:
+class InversionFindings:
     """The findings of a server that knows the models, nothing more, or some tuples."""
 
     models: Report
@@ -111,7 +113,7 @@ class Found:
 
 
 def _format_inversion_reading(
-    parameters: PredictionInversionParameters, algorithm: TablesADMM, found: Found
+    parameters: PredictionInversionParameters, algorithm: TablesADMM, found: InversionFindings
 ) -> list[str]:
     return [
         f"{algorithm.iterations} rounds, labels with Theorem 1's noise at epsilon = "

@@ -245,7 +245,7 @@ _SLACK = 1e-6  # beyond norm 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recovered:
+class RecoveredRecord:
     """The missing record, signed, shape ``(d,)``, and the effort for it.
 
     ``roots`` are the norms that the first iteration allows; ``iterations`` were looked at.
@@ -256,7 +256,7 @@ class Recovered:
     iterations: int
 
 
-def recover_missing_record(conditions: Conditions) -> Recovered:
+def recover_missing_record(conditions: Conditions) -> RecoveredRecord:
     """Return the one missing record of a run without noise.
 
     Raises
@@ -282,9 +282,9 @@ def recover_missing_record(conditions: Conditions) -> Recovered:
     margins = conditions.models @ direction
     roots = _find_record_norms(conditions, float(margins[0]), float(sizes[0]))
     if len(roots) == 1:
-        return Recovered(record=roots[0] * direction, roots=roots, iterations=at_once)
+        return RecoveredRecord(record=roots[0] * direction, roots=roots, iterations=at_once)
     best = _select_norm_root(conditions, roots, margins, sizes)
-    return Recovered(record=best * direction, roots=roots, iterations=2)
+    return RecoveredRecord(record=best * direction, roots=roots, iterations=2)
 
 
 def _compute_public_pulls(conditions: Conditions) -> Array:

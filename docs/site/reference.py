@@ -17,7 +17,7 @@ from dpaudit.report.counts import ReportPart
 from dpaudit.report.ledger_schema import LedgerDocument
 from dpaudit.report.schema import Report, json_schema
 from dpaudit.scan.finding import ScanResult
-from dpaudit.scan.publication.published import PublishedScan
+from dpaudit.scan.publication.published_scan import PublishedScan
 from dpaudit.spending.document import SpendDocument
 
 NAMES = re.compile(r"^(?:`dpaudit[\w.]*`[, ]*)+$", re.MULTILINE)  # a line of nothing else

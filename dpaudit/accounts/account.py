@@ -103,7 +103,7 @@ class Account:
     total: dict[str, float | None] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
-        from dpaudit.accounts.shown import as_html
+        from dpaudit.accounts.display import as_html
 
         return as_html(self)
 
@@ -131,13 +131,13 @@ class Account:
         DataError
             The file cannot be written.
         """
-        from dpaudit.accounts.shown import draw_account
+        from dpaudit.accounts.display import draw_account
 
         return draw_account(self, path, width=width)
 
     def to_latex(self) -> str:
         r"""Return the release, the smallest proved epsilon at delta, and who proves it: a row."""
-        from dpaudit.accounts.shown import row_of_account
+        from dpaudit.accounts.display import row_of_account
 
         return row_of_account(self)
 

@@ -56,7 +56,7 @@ def certify_views(found: Views, *, reference: str | None = None) -> dict[str, An
     # anybody.
     if not views or program.size * len(program.leaves("noise")) > _MOST_WORK:
         return None
-    written = _Written(program)
+    written = _ProgramWriter(program)
     if written.numbers > MOST_NUMBERS:
         return None
     instance = {
@@ -151,7 +151,7 @@ def _to_exact_number(value: Any) -> float | str:
 # --- the program ----------------------------------------------------------------------------------
 
 
-class _Written:
+class _ProgramWriter:
     """A program as the file has it; equal matrices are written once."""
 
     def __init__(self, program: AffineProgram) -> None:

@@ -23,7 +23,7 @@ from dpaudit.affine.messages import make_value_outline, map_parts
 from dpaudit.affine.program import AffineProgram
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.freezing import primitives, recorder
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing.tracked_noise import Call
 
 Function = Callable[[Any, Any], Any]
 Look = Callable[[Any], Any]
@@ -66,7 +66,7 @@ class _PlainState(recorder.State):
 
 
 @dataclass(frozen=True)
-class Traced:
+class TraceFacts:
     """The facts with which runs are compared."""
 
     tracing: FormTracing
@@ -107,7 +107,7 @@ _OTHERWISE = (
 
 
 def compare_runs(
-    function: Function, traced: Traced, private: Any, seed: int, most: int
+    function: Function, traced: TraceFacts, private: Any, seed: int, most: int
 ) -> RunAgreement:
     """Return whether runs on plain numbers, so many at most, return the traced values."""
     rng = np.random.Generator(np.random.PCG64(seed))
@@ -130,7 +130,7 @@ def compare_runs(
     return RunAgreement(count, _why_unlike(traced, runs))
 
 
-def _why_unlike(traced: Traced, runs: list[_PlainRun]) -> str | None:
+def _why_unlike(traced: TraceFacts, runs: list[_PlainRun]) -> str | None:
     """Return why runs return something else than was traced; None if they do not.
 
     Each number of each run has to be within rounding of the summands that it is made of, so that no

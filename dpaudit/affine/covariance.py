@@ -17,7 +17,7 @@ _LEAST = 1e-10  # smallest eigenvalue, relative to the largest
 
 
 @dataclass(frozen=True, eq=False)
-class Correlated:
+class CorrelatedDraws:
     """The draws of ``multivariate_normal``: ``mean + normals @ factor.T``.
 
     Parameters
@@ -41,7 +41,7 @@ class Correlated:
         return normals @ factor.T + self.mean
 
 
-def read_parameters(given: dict[str, Any]) -> Correlated:
+def read_parameters(given: dict[str, Any]) -> CorrelatedDraws:
     """Return the arguments of a call, by their names or positions.
 
     Raises
@@ -65,7 +65,7 @@ def read_parameters(given: dict[str, Any]) -> Correlated:
     where = mean if isinstance(mean, AffineForm) else np.array(mean, dtype=float)
     if where.shape != (len(factor),):
         raise ValueError("the mean and the covariance of noise have different lengths")
-    return Correlated(where, factor, (*rows, len(factor)))
+    return CorrelatedDraws(where, factor, (*rows, len(factor)))
 
 
 def _factor_noise_covariance(covariance: NDArray[np.float64]) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dpaudit.affine.messages import is_constant, is_number, parts_of
 from dpaudit.affine.program import NOWHERE, AffineProgram, Ids
 from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText
-from dpaudit.freezing import tracked
+from dpaudit.freezing import tracked_noise
 
 
 class NotAffine(DpauditError):
@@ -76,7 +76,7 @@ class FormTracing:
 
     def refuse(self, reason: str, place: str | None = None) -> NotAffine:
         """Note a refusal, for good, and return the error to raise for it."""
-        here = place or tracked.place()
+        here = place or tracked_noise.place()
         # For good: code that catches the error and goes on is refused at the end all the same.
         self.refusal = self.refusal or (here, reason)
         return NotAffine(here, reason)
@@ -105,7 +105,7 @@ def holds_form(value: Any) -> bool:
     return isinstance(value, AffineForm)
 
 
-class AffineForm(NDArrayOperatorsMixin, tracked.Symbolic):
+class AffineForm(NDArrayOperatorsMixin, tracked_noise.Symbolic):
     """Numbers that are affine in private data and noise.
 
     Parameters

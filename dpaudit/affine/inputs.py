@@ -105,7 +105,7 @@ class AdaptiveInputs:
         # asks.
         self.participation.epochs(self.steps)
         self.patterns = None if patterns is None else self._sets_of_rounds(patterns)
-        self._source: Source | None = None if function is None else _Clipped(function, self)
+        self._source: Source | None = None if function is None else _ClippedSum(function, self)
 
     def _sets_of_rounds(self, given: Sequence[Sequence[int]]) -> tuple[Pattern, ...]:
         if self.participation != Participation():
@@ -163,7 +163,7 @@ class AdaptiveInputs:
         return found
 
 
-class _Clipped:
+class _ClippedSum:
     """The sum over records of a function's values, each row clipped."""
 
     def __init__(self, function: Source, inputs: AdaptiveInputs) -> None:

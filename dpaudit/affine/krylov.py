@@ -1,7 +1,7 @@
 r"""The mu of a view too large for dense matrices, between two ends that hold.
 
 For one direction c of a change, with ``A = diag(1/s) G`` and ``d = diag(1/s) R c`` of
-`dpaudit.affine.clamped`,
+`dpaudit.affine.noise_equations`,
 
     mu^2 = min over u of ||u||^2 + ||d + A u||^2 = d' (1 + A A')^-1 d.
 
@@ -29,8 +29,8 @@ from flint import arb, arb_mat
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.changes import Change
-from dpaudit.affine.clamped import Clamped, clamp_view
 from dpaudit.affine.graph import Withheld, require_plain
+from dpaudit.affine.noise_equations import NoiseEquations, clamp_view
 from dpaudit.affine.program import AffineProgram, Ids
 from dpaudit.affine.substitution import MidpointEnclosure
 from dpaudit.reals import precision
@@ -74,7 +74,7 @@ def enclose_mu(program: AffineProgram, seen: Ids, change: Change) -> Bracket:
         return _Problem(clamped, _build_input_directions(clamped, changed, change)).bracket(change)
 
 
-def _build_input_directions(clamped: Clamped, changed: Ids, change: Change) -> Array:
+def _build_input_directions(clamped: NoiseEquations, changed: Ids, change: Change) -> Array:
     """Return the directions of a change on the inputs, shape ``(inputs, size)``."""
     table = change.directions()
     require_plain(np.abs(table).max(axis=1))  # each of these places changes
@@ -97,7 +97,7 @@ class _Problem:
         The directions, shape ``(inputs, size)``.
     """
 
-    def __init__(self, clamped: Clamped, moved: Array) -> None:
+    def __init__(self, clamped: NoiseEquations, moved: Array) -> None:
         self.clamped, self.moved = clamped, moved
         self.forwards = clamped.recursion.forwards
         self.backwards = clamped.recursion.backwards

@@ -22,7 +22,7 @@ from dpaudit.affine.comparison import (
     CORRELATED,
     Function,
     Look,
-    Traced,
+    TraceFacts,
     compare_runs,
     copy_of,
     look_at,
@@ -48,7 +48,7 @@ from dpaudit.affine.program import AffineProgram
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.execution.threads import one_thread
 from dpaudit.freezing import patching, primitives, recorder
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing.tracked_noise import Call
 from dpaudit.standins import what_code_raised
 
 RUNS = 200
@@ -222,7 +222,7 @@ def _read_traced_recursion(
         looked = {
             name: _trace_output_look(tracing, name, look, output) for name, look in looks.items()
         }
-        traced = Traced(tracing, output, tuple(state.calls), looks, looked)
+        traced = TraceFacts(tracing, output, tuple(state.calls), looks, looked)
         compared = compare_runs(function, traced, private, seed, runs)
     if compared.reason is not None:
         raise NotAffine(_place_of(function), compared.reason)

@@ -35,7 +35,7 @@ from dpaudit.mechanisms.foreign.isolation import Isolation, Placement, isolate_m
 from dpaudit.mechanisms.mechanism import Mechanism, name_of
 from dpaudit.neighbours import Metric, Pair, Relation
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import declare_relation, find_pair_relation
+from dpaudit.neighbours.found_relations import declare_relation, find_pair_relation
 from dpaudit.neighbours.records import Bounds
 from dpaudit.proving.report import CodeProof
 from dpaudit.report.schema import Result
@@ -117,8 +117,9 @@ def audit(
         shows the guarantee that accountants prove for this release beside the claim.
     relation
         The relation that makes the datasets neighbours
-        (`dpaudit.neighbours.found.chosen_relation`); the audit checks it. The default is the
-        smallest relation that explains the difference, which the result names; a search needs one.
+        (`dpaudit.neighbours.found_relations.chosen_relation`); the audit checks it. The default is
+        the smallest relation that explains the difference, which the result names; a search needs
+        one.
         ``"metric: euclidean"``, or the relation that `dpaudit.metric` makes of a function, says
         that epsilon is claimed for each unit of distance between any two datasets
         (docs/metric-claims.md).

@@ -21,7 +21,7 @@ from dpaudit.report.schema import BudgetEntry, Result
 from dpaudit.verdicts import VERDICTS
 
 if TYPE_CHECKING:
-    from dpaudit.auditing.audited import Audited
+    from dpaudit.auditing.audit_outcome import AuditOutcome
 
 _WORDS: dict[When, str] = {
     "first": "the first call",
@@ -29,7 +29,7 @@ _WORDS: dict[When, str] = {
 }
 
 
-def at_both(run: Callable[[Schedule], Audited], schedule: Schedule) -> Audited:
+def at_both(run: Callable[[Schedule], AuditOutcome], schedule: Schedule) -> AuditOutcome:
     """Return the graver of the two audits, with a note on the other.
 
     Parameters
@@ -55,7 +55,9 @@ def at_both(run: Callable[[Schedule], Audited], schedule: Schedule) -> Audited:
     return _select_graver_audit(first, later, schedule)
 
 
-def _select_graver_audit(first: Audited, later: Audited, schedule: Schedule) -> Audited:
+def _select_graver_audit(
+    first: AuditOutcome, later: AuditOutcome, schedule: Schedule
+) -> AuditOutcome:
     if _get_result_gravity(later.result) < _get_result_gravity(first.result):
         return _merge_call_audits(later, first, "later", schedule)
     return _merge_call_audits(first, later, "first", schedule)
@@ -65,7 +67,7 @@ def _get_result_gravity(result: Result) -> tuple[int, float]:
     return VERDICTS.index(result.verdict), -result.measured.lower
 
 
-def _halve_schedule(schedule: Schedule, when: When, before: Audited | None = None) -> Schedule:
+def _halve_schedule(schedule: Schedule, when: When, before: AuditOutcome | None = None) -> Schedule:
     """Return the schedule of one of the two: with half of the error probability, and of the time.
 
     The second takes the looks of the first, so that one list of them repeats both.
@@ -86,8 +88,8 @@ def _halve_schedule(schedule: Schedule, when: When, before: Audited | None = Non
 
 
 def _merge_call_audits(
-    one: Audited, other: Audited | None, when: When, schedule: Schedule
-) -> Audited:
+    one: AuditOutcome, other: AuditOutcome | None, when: When, schedule: Schedule
+) -> AuditOutcome:
     """Return an audit as one of the whole, with notes on its call and on the other audit."""
     result, confidence = one.result, schedule.settings.confidence
     measured = result.measured
@@ -125,14 +127,14 @@ def _merge_call_audits(
     return replace(one, result=result, certificate=certificate, interrupted=interrupted)
 
 
-def _merge_call_counts(result: Result, other: Audited | None, rest: When) -> dict[str, int]:
+def _merge_call_counts(result: Result, other: AuditOutcome | None, rest: When) -> dict[str, int]:
     if other is None:
         return result.counts
     there = other.result.counts
     return result.counts | {f"{_WORDS[rest]}: {name}": count for name, count in there.items()}
 
 
-def _format_calls_note(other: Audited | None, rest: When) -> str:
+def _format_calls_note(other: AuditOutcome | None, rest: When) -> str:
     said = "did not take place" if other is None else f"said: {other.result.reason}"
     return (
         "Calls change a state that later calls use, so dpaudit audited the first call and the "

@@ -17,7 +17,7 @@ import dpaudit.auditing.pairs.smallest_pair as smallest_pair
 import dpaudit.auditing.sampling.constant_parts as constant_parts
 import dpaudit.auditing.sampling.first_calls as first_calls
 import dpaudit.auditing.service.answer_checks as answer_checks
-from dpaudit.auditing.audited import Audited
+from dpaudit.auditing.audit_outcome import AuditOutcome
 from dpaudit.auditing.estimators.estimator_choice import is_from_losses, measure_case
 from dpaudit.auditing.outcome.evidence import MeasurementEvidence
 from dpaudit.auditing.outcome.result import convert_to_claim_number, privacy_result, with_relation
@@ -50,7 +50,7 @@ def run_privacy(
     executor: Executor,
     plan: AuditPlan,
     trials: int,
-) -> Audited:
+) -> AuditOutcome:
     """Audit a mechanism on a pair; an audit that ends early returns a result that says so."""
     schedule = Schedule.of(case, settings, executor, trials)
     try:
@@ -59,28 +59,28 @@ def run_privacy(
     except DrawTimeout:
         again = str(plan.updated(time=settings.time))
         result = privacy_result(claim, case, schedule.out_of_time(), settings, again)
-        return Audited(with_relation(result, case), None, in_time=False)
+        return AuditOutcome(with_relation(result, case), None, in_time=False)
     except MechanismError as error:
         if (found := answer_checks.make_ended_evidence(error, case.mechanism)) is None:
             raise
         result = privacy_result(claim, case, found, settings, str(plan))
-        return Audited(with_relation(result, case), None, in_time=False)
+        return AuditOutcome(with_relation(result, case), None, in_time=False)
 
 
-def _run_scheduled(claim: Statement, schedule: Schedule, plan: AuditPlan) -> Audited:
+def _run_scheduled(claim: Statement, schedule: Schedule, plan: AuditPlan) -> AuditOutcome:
     laid_out = _resolve_schedule_layout(schedule)
     if not laid_out.changes:
         return _audit_layout(claim, schedule, laid_out, plan)
 
     require_what_decides(schedule.executor)
 
-    def run(own: Schedule) -> Audited:
+    def run(own: Schedule) -> AuditOutcome:
         return _audit_layout(claim, own, _resolve_schedule_layout(own), plan)
 
     return calls.at_both(run, schedule)
 
 
-def _resolve_schedule_layout(schedule: Schedule) -> output_parts.LaidOut:
+def _resolve_schedule_layout(schedule: Schedule) -> output_parts.CaseLayout:
     return output_parts.resolve_case_layout(
         schedule.case,
         schedule.settings.seed,
@@ -138,8 +138,8 @@ class Measurement:
 
 
 def _audit_layout(
-    claim: Statement, schedule: Schedule, laid_out: output_parts.LaidOut, plan: AuditPlan
-) -> Audited:
+    claim: Statement, schedule: Schedule, laid_out: output_parts.CaseLayout, plan: AuditPlan
+) -> AuditOutcome:
     """Audit a case whose outputs have a known layout."""
     prepared = prepare_pair(schedule, laid_out)
     found = measure_pair(prepared)
@@ -147,7 +147,7 @@ def _audit_layout(
     return audited if audited.result.verdict != "refuted" else explain(audited, prepared, found)
 
 
-def prepare_pair(schedule: Schedule, laid_out: output_parts.LaidOut) -> PreparedPair:
+def prepare_pair(schedule: Schedule, laid_out: output_parts.CaseLayout) -> PreparedPair:
     """Choose the pair, leave out constant parts, and probe how outputs are drawn."""
     settings, began = schedule.settings, monotonic()
     chosen = worst_pair.choose_worst_pair(
@@ -207,13 +207,13 @@ def _check_evidence(evidence: MeasurementEvidence, prepared: PreparedPair) -> Me
 
 def judge_measurement(
     claim: Statement, prepared: PreparedPair, found: Measurement, plan: AuditPlan
-) -> Audited:
+) -> AuditOutcome:
     """Judge the claim by the measurement; the result says how to repeat the audit."""
     case, evidence = found.case, found.evidence
     again = str(_update_plan(plan, found))
     settings, search = prepared.schedule.settings, prepared.choice.search
     result = privacy_result(claim, case, evidence, settings, again, search)
-    return Audited(with_relation(result, case), None, evidence.interrupted, found.looks)
+    return AuditOutcome(with_relation(result, case), None, evidence.interrupted, found.looks)
 
 
 def _update_plan(plan: AuditPlan, found: Measurement) -> AuditPlan:
@@ -225,7 +225,7 @@ def _update_plan(plan: AuditPlan, found: Measurement) -> AuditPlan:
     return plan.updated(trials=found.evidence.trials) if found.evidence.interrupted else plan
 
 
-def explain(audited: Audited, prepared: PreparedPair, found: Measurement) -> Audited:
+def explain(audited: AuditOutcome, prepared: PreparedPair, found: Measurement) -> AuditOutcome:
     """Return a refutation with its witness and, where outputs allow one, a certificate."""
     result, case = audited.result, found.case
     if not audited.interrupted:

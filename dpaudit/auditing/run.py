@@ -13,7 +13,7 @@ from numpy.random import default_rng
 import dpaudit.auditing.estimators.worst_pair as worst_pair
 import dpaudit.extension.registry as registry
 import dpaudit.redaction as redaction
-from dpaudit.auditing.audited import Audited
+from dpaudit.auditing.audit_outcome import AuditOutcome
 from dpaudit.auditing.estimators.estimator_choice import is_from_losses
 from dpaudit.auditing.outcome.default_statement import make_case_statement
 from dpaudit.auditing.outcome.search_result import search_result
@@ -64,7 +64,7 @@ def audit_claim(name: str, settings: Settings, executor: Executor | None = None)
     return run_claim(name, settings, executor or Executor()).result
 
 
-def run_claim(name: str, settings: Settings, executor: Executor) -> Audited:
+def run_claim(name: str, settings: Settings, executor: Executor) -> AuditOutcome:
     """Audit an installed claim; return the result and, if it refutes the claim, a certificate.
 
     A refutation by drawing that comes with no certificate of its own gets one with its counts and
@@ -81,7 +81,7 @@ def run_claim(name: str, settings: Settings, executor: Executor) -> Audited:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedAudit:
     """An audit that is ready to run.
 
     Parameters
@@ -108,7 +108,7 @@ class Prepared:
             return False
         return self.case.at_delta > 0 or not is_from_losses(self.case, self.settings)
 
-    def run(self, executor: Executor) -> Audited:
+    def run(self, executor: Executor) -> AuditOutcome:
         """Run the audit; a refutation by drawing gets its counts and seed as a certificate."""
         plan = self.plan or CommandPlan.of_claim(self.claim.name, self.settings)
         with importable(self.folder):
@@ -125,7 +125,7 @@ class Prepared:
         return replace(audited, certificate=statistical_certificate(audited.result, settings))
 
 
-def _without_records(audited: Audited, settings: Settings) -> Audited:
+def _without_records(audited: AuditOutcome, settings: Settings) -> AuditOutcome:
     """Withhold a certificate that holds somebody's records, if nobody asked for them."""
     shown = settings.data_is_public or settings.show_records or are_shown()
     hidden = {"statistical", "mechanism"}  # these hold none that are not to be shown
@@ -142,7 +142,7 @@ _WITHHELD = (
 )
 
 
-def prepare_claim(name: str, settings: Settings) -> Prepared:
+def prepare_claim(name: str, settings: Settings) -> PreparedAudit:
     """Return the audit of an installed claim, ready to run.
 
     Raises
@@ -163,7 +163,7 @@ def prepare_claim(name: str, settings: Settings) -> Prepared:
         _refuse_for_search(settings)
     elif settings.candidate_pairs is not None and not case.candidates:
         worst_pair.refuse_pair_ranking(settings.candidate_pairs)
-    return Prepared(claim, case, settings)
+    return PreparedAudit(claim, case, settings)
 
 
 def _refuse_for_search(settings: Settings) -> None:
@@ -231,7 +231,7 @@ def run_case(
     statement: Statement | None = None,
     executor: Executor | None = None,
     rerun: AuditPlan | str | None = None,
-) -> Audited:
+) -> AuditOutcome:
     """Audit a case; return the result, and the certificate that the case has for it, if any."""
     settings, executor = settings or Settings(), executor or Executor()
     claim, plan = statement or make_case_statement(case), _resolve_rerun_plan(rerun, settings)
@@ -272,7 +272,7 @@ def _run_search(
     executor: Executor,
     plan: AuditPlan,
     trials: int,
-) -> Audited:
+) -> AuditOutcome:
     executor.progress.start("searching", trials)
     attained = case.attain(trials, default_rng(stream(settings.seed, "search")))
     executor.progress.advance(trials)
@@ -280,4 +280,4 @@ def _run_search(
         sides = f"{attained.value} <= {attained.bound}"
         raise MechanismError(f"{claim.name}: the search returned {sides}, expected two numbers")
     result = search_result(claim, case, attained, settings, trials, str(plan))
-    return Audited(result, attained.certificate if result.verdict == "refuted" else None)
+    return AuditOutcome(result, attained.certificate if result.verdict == "refuted" else None)

@@ -13,9 +13,9 @@ import typer
 import dpaudit.cli.asking as asking
 import dpaudit.cli.completion as completion
 from dpaudit.cli.accepting import Acceptances, acceptances_of
-from dpaudit.cli.audited import ROWS
+from dpaudit.cli.audited_code import ROWS
+from dpaudit.cli.backend_options import BackendName, Scheduler, Shard, executor_for
 from dpaudit.cli.batch import Batch
-from dpaudit.cli.beyond import BackendName, Scheduler, Shard, executor_for
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import Format, Formats, formats_of
 from dpaudit.cli.options import MACHINE, Json, Quiet, folder_option, integer_option, reference_of
@@ -37,7 +37,7 @@ from dpaudit.redaction import are_shown
 
 if TYPE_CHECKING:
     from dpaudit.auditing.repeat.plan import CommandPlan
-    from dpaudit.auditing.run import Prepared
+    from dpaudit.auditing.run import PreparedAudit
     from dpaudit.auditing.samples.output_audit import PreparedOutputs
     from dpaudit.auditing.specification.audits_file import Specification
     from dpaudit.cli.description import AuditCommand
@@ -313,7 +313,7 @@ class AuditRequest:
     """
 
     name: str
-    prepare: Callable[[], Prepared | PreparedOutputs]
+    prepare: Callable[[], PreparedAudit | PreparedOutputs]
     own_confidence: bool = False
     where: Callable[[], SourceLine | None] = lambda: None
     replay: Callable[[Result], str | None] = lambda _: None
@@ -445,7 +445,7 @@ def _make_specified_request(
 
 def _prepare_audits(
     asked: list[AuditRequest], batch: Batch
-) -> dict[int, Prepared | PreparedOutputs]:
+) -> dict[int, PreparedAudit | PreparedOutputs]:
     """Return by their place the audits that can be prepared; the others have failed."""
     ready = {}
     for place, one in enumerate(asked):
@@ -455,8 +455,8 @@ def _prepare_audits(
 
 
 def _split_audit_confidence(
-    asked: list[AuditRequest], ready: dict[int, Prepared | PreparedOutputs]
-) -> dict[int, Prepared | PreparedOutputs]:
+    asked: list[AuditRequest], ready: dict[int, PreparedAudit | PreparedOutputs]
+) -> dict[int, PreparedAudit | PreparedOutputs]:
     """Give every audit its share of the report's error probability."""
     from dpaudit.auditing.outcome.error_budget import Spender, split_error_probability
 

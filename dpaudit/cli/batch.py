@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import dpaudit.cli.clock as clock
 import dpaudit.cli.streams as streams
-from dpaudit.cli.audited import format_verify_command
+from dpaudit.cli.audited_code import format_verify_command
 from dpaudit.cli.console import budget_line, make_console, verdict_lines
-from dpaudit.cli.ending import Interrupted, collect_failures, print_error, report_failures
+from dpaudit.cli.ending import Interruption, collect_failures, print_error, report_failures
 from dpaudit.cli.formats import JSON, show_format, write_formats
 from dpaudit.cli.output import (
     OutputOptions,
@@ -28,8 +28,8 @@ from dpaudit.escaping import one_line
 from dpaudit.redaction import are_shown
 
 if TYPE_CHECKING:
-    from dpaudit.auditing.audited import Audited
-    from dpaudit.auditing.run import Prepared
+    from dpaudit.auditing.audit_outcome import AuditOutcome
+    from dpaudit.auditing.run import PreparedAudit
     from dpaudit.auditing.samples.output_audit import PreparedOutputs
     from dpaudit.auditing.specification.baseline import Baseline
     from dpaudit.errors import DpauditError
@@ -69,7 +69,7 @@ class Batch:
     named: Sequence[Mapping[str, Any]] = ()
     root: Path = field(default_factory=Path.cwd)
     began: float = field(default_factory=clock.get_start_moment)
-    ended: dict[int, Audited] = field(default_factory=dict)
+    ended: dict[int, AuditOutcome] = field(default_factory=dict)
     failures: list[DpauditError] = field(default_factory=list)
     paths: ReportPaths | None = None
     shares: list[str] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Batch:
         if len(self.failures) > failed:
             self._failed[place] = str(self.failures[-1])
 
-    def run(self, ready: Mapping[int, Prepared | PreparedOutputs]) -> int:
+    def run(self, ready: Mapping[int, PreparedAudit | PreparedOutputs]) -> int:
         """Run the audits, show the results, and return the exit status.
 
         Raises
@@ -124,10 +124,12 @@ class Batch:
             print_error(failure)
         several = len(self.names) > 1 and self.missing
         raise (
-            Interrupted(format_ended_count(len(self.ended), self.missing)) if several else interrupt
+            Interruption(format_ended_count(len(self.ended), self.missing))
+            if several
+            else interrupt
         )
 
-    def _run_one(self, place: int, audit: Prepared | PreparedOutputs) -> None:
+    def _run_one(self, place: int, audit: PreparedAudit | PreparedOutputs) -> None:
         from dpaudit.execution.executor import ShareDrawn
 
         with self.attempt(place):
@@ -149,7 +151,7 @@ class Batch:
         if found.interrupted:
             raise KeyboardInterrupt
 
-    def _compared(self, place: int, found: Audited) -> Audited:
+    def _compared(self, place: int, found: AuditOutcome) -> AuditOutcome:
         """Return an audit with the judgement of its baseline."""
         baseline = self.baselines[place] if self.baselines else None
         if baseline is None:

@@ -39,7 +39,7 @@ def list_installed(
     as_json: Json = False,
 ) -> None:
     """List the claims, attacks, figures, releases and papers that are installed."""
-    from dpaudit.ledger.installed import make_installed_ledger
+    from dpaudit.ledger.installed_papers import make_installed_ledger
 
     cards, ledger = _get_installed_cards(kind), make_installed_ledger()
     if as_json:
@@ -126,7 +126,7 @@ def show(
     from dpaudit.cli.attack import card_called
     from dpaudit.cli.ledger import row_page, verdict_lines
     from dpaudit.extension.registry import ATTACKS, CLAIMS, DISTINGUISHERS, RELEASES
-    from dpaudit.ledger.installed import make_installed_ledger
+    from dpaudit.ledger.installed_papers import make_installed_ledger
 
     pages: Iterable[Any]
     ledger = make_installed_ledger()
@@ -182,7 +182,7 @@ def schema(
         model = SpendDocument
     elif kind != "report":
         from dpaudit.scan.finding import ScanResult
-        from dpaudit.scan.publication.published import PublishedScan
+        from dpaudit.scan.publication.published_scan import PublishedScan
 
         model = ScanResult if kind == "scan" else PublishedScan
     streams.write_result_text(json.dumps(json_schema(model), indent=2))

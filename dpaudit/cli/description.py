@@ -62,7 +62,7 @@ Local = Annotated[Text, AfterValidator(_require_local_path)]
 Parameters = dict[Text, JsonValue]
 
 
-class _Described(BaseModel):
+class _Description(BaseModel):
     # Strict: JSON's "1" must not become the number 1, as the description has to be the command
     # that was given.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -77,7 +77,7 @@ class _Described(BaseModel):
         return self.model_dump(exclude_none=True)
 
 
-class AuditCommand(_Described):
+class AuditCommand(_Description):
     """An audit of claims or mechanisms, with the options that determine it."""
 
     command: Literal["audit"] = "audit"
@@ -158,7 +158,7 @@ _ROWS = [row for row in rows_of(door=Door.COMMAND) if row.group is not Group.OUT
 _AUDIT = with_settings(AuditCommand, _ROWS, _TYPES)
 
 
-class AttackCommand(_Described):
+class AttackCommand(_Description):
     """An attack, its parameters and its seed."""
 
     command: Literal["attack"] = "attack"
@@ -173,7 +173,7 @@ class AttackCommand(_Described):
         return plan.join_options(["dpaudit", "attack", one_line(self.name)], given)
 
 
-class SelftestCommand(_Described):
+class SelftestCommand(_Description):
     """A self-test, of either size."""
 
     command: Literal["selftest"] = "selftest"

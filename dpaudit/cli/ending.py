@@ -37,7 +37,7 @@ Given = ParamSpec("Given")
 ReturnT = TypeVar("ReturnT")
 
 
-class _Asked:
+class _Requests:
     """The requests that one run got on its way."""
 
     traceback = False
@@ -46,11 +46,11 @@ class _Asked:
     not_given: frozenset[str] = frozenset()  # options of the command
 
 
-class Interrupted(KeyboardInterrupt):
+class Interruption(KeyboardInterrupt):
     """An interrupt with a message still to show: which audits ended and which are missing."""
 
 
-class Raised(Exception):
+class CommandFailure(Exception):
     """Whatever a command raised, carried past a library that would make a status of it."""
 
     def __init__(self, error: BaseException) -> None:
@@ -59,7 +59,7 @@ class Raised(Exception):
 
 
 def convert_raised_errors(command: Callable[Given, ReturnT]) -> Callable[Given, ReturnT]:
-    """Return the command, with whatever it raises inside a `Raised`, and its help unwrapped.
+    """Return the command, with each error inside a `CommandFailure`, and its help unwrapped.
 
     Examples
     --------
@@ -68,20 +68,20 @@ def convert_raised_errors(command: Callable[Given, ReturnT]) -> Callable[Given, 
     ...     raise SystemExit(0)
     >>> try:
     ...     command()
-    ... except Raised as raised:
+    ... except CommandFailure as raised:
     ...     print(repr(raised.error))
     SystemExit(0)
     """
 
     @functools.wraps(command)
     def run(*arguments: Given.args, **options: Given.kwargs) -> ReturnT:
-        _Asked.not_given = frozenset(name for name, value in options.items() if value is None)
+        _Requests.not_given = frozenset(name for name, value in options.items() if value is None)
         try:
             return command(*arguments, **options)
         # Typer turns some exceptions into a status of its own, of which 1 would read as a
         # refutation. A wrapped one passes it by.
         except BaseException as error:
-            raise Raised(error) from error
+            raise CommandFailure(error) from error
 
     run.__doc__ = _unwrap_paragraphs(command.__doc__)
     return run
@@ -101,7 +101,7 @@ def _unwrap_paragraphs(text: str | None) -> str | None:
 
 
 def _ask_for_traceback(asked: bool) -> bool:
-    _Asked.traceback = _Asked.traceback or asked
+    _Requests.traceback = _Requests.traceback or asked
     return asked
 
 
@@ -227,7 +227,7 @@ def print_error(error: BaseException) -> None:
     """Show an error on one line, below its traceback if that was asked for."""
     from dpaudit.errors import calls_of
 
-    if _Asked.traceback:
+    if _Requests.traceback:
         streams.write_to_stderr(calls_of(error).rstrip())
     streams.write_to_stderr(f"error: {_format_error(error)}")
 
@@ -236,7 +236,7 @@ def _format_error(error: BaseException) -> str:
     from dpaudit.errors import InvalidArgument, what_happened, words_of
 
     if isinstance(error, InvalidArgument) and str(error.value) == "None":
-        if error.name in _Asked.not_given:
+        if error.name in _Requests.not_given:
             return f"--{error.name.replace('_', '-')}: not given, expected {error.expected}"
     return words_of(error) or what_happened(error)
 
@@ -249,12 +249,12 @@ _HELP = frozenset({"--help", "-h", "--version", "--list"})
 @contextlib.contextmanager
 def set_listing_mode(words: Sequence[str]) -> Iterator[None]:
     """Set, for the block, whether the command only lists, so that its reader may stop early."""
-    before = _Asked.only_lists
-    _Asked.only_lists = not words or words[0] in _LISTING or not _HELP.isdisjoint(words)
+    before = _Requests.only_lists
+    _Requests.only_lists = not words or words[0] in _LISTING or not _HELP.isdisjoint(words)
     try:
         yield
     finally:
-        _Asked.only_lists = before
+        _Requests.only_lists = before
 
 
 def report_run_end(error: BaseException) -> int:
@@ -266,12 +266,12 @@ def report_run_end(error: BaseException) -> int:
     130
     """
     if not isinstance(error, KeyboardInterrupt):
-        if not (_Asked.only_lists and isinstance(error.__cause__, BrokenPipeError)):
+        if not (_Requests.only_lists and isinstance(error.__cause__, BrokenPipeError)):
             print_error(_in_one_line(error))
         return UNFINISHED
-    said = f": {error}" if isinstance(error, Interrupted) else ""
-    streams.write_to_stderr(f"{'terminated' if _Asked.to_terminate else 'interrupted'}{said}")
-    return TERMINATED if _Asked.to_terminate else INTERRUPTED
+    said = f": {error}" if isinstance(error, Interruption) else ""
+    streams.write_to_stderr(f"{'terminated' if _Requests.to_terminate else 'interrupted'}{said}")
+    return TERMINATED if _Requests.to_terminate else INTERRUPTED
 
 
 # Signals
@@ -283,7 +283,7 @@ def convert_termination_to_interrupt() -> Iterator[None]:
 
     A process that ignores the signal goes on ignoring it.
     """
-    _Asked.to_terminate, _Asked.traceback = False, bool(os.environ.get("DPAUDIT_DEBUG"))
+    _Requests.to_terminate, _Requests.traceback = False, bool(os.environ.get("DPAUDIT_DEBUG"))
     with contextlib.suppress(ValueError):  # only the main thread is told of signals
         # A handler that somebody else set, or an ignored signal, is left alone: the program may
         # be part of a larger one that counts on it.
@@ -297,5 +297,5 @@ def convert_termination_to_interrupt() -> Iterator[None]:
 
 
 def _set_termination(number: int, frame: FrameType | None) -> None:
-    _Asked.to_terminate = True
+    _Requests.to_terminate = True
     raise KeyboardInterrupt

@@ -62,7 +62,7 @@ def ledger(
     as_json: Json = False,
 ) -> None:
     """Show every statement of papers with its verdict, and the cause of each refutation."""
-    from dpaudit.ledger.installed import make_installed_ledger
+    from dpaudit.ledger.installed_papers import make_installed_ledger
     from dpaudit.report.ledger_schema import ledger_document
 
     found = make_installed_ledger(reports)
@@ -97,7 +97,7 @@ def _require_known(papers: Sequence[Paper], cause: str | None) -> None:
 
 
 def _require_sound(found: Ledger, papers: Sequence[Paper]) -> None:
-    from dpaudit.ledger.installed import make_installed_cards
+    from dpaudit.ledger.installed_papers import make_installed_cards
     from dpaudit.ledger.rules import errors_of_paper
 
     cards = make_installed_cards()

@@ -155,7 +155,7 @@ def _run_application(arguments: list[str] | None) -> int:
             return int(status)
     except typer.TyperException as error:
         return _report_misuse(error)
-    except ending.Raised as raised:
+    except ending.CommandFailure as raised:
         return ending.report_run_end(raised.error)
     except BaseException as error:
         raise SystemExit(ending.report_run_end(_of_the_stream(error))) from None

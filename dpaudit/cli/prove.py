@@ -77,7 +77,7 @@ def _find_code_proof(reference: str, values: dict[str, Any], *, certified: bool)
     from dpaudit.cli.audit import isolation_of
     from dpaudit.execution import importable
     from dpaudit.proving.api import ProofQuestion
-    from dpaudit.proving.elsewhere import prove_elsewhere
+    from dpaudit.proving.isolated_proofs import prove_elsewhere
 
     limits = {name: values[name] for name in names_of(ProcessSettings) if name in values}
     claim = of_table({name: values.get(name) for name in ("mu", "rho")})

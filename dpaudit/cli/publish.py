@@ -21,12 +21,12 @@ from joblib import Parallel, delayed
 
 import dpaudit.cli.streams as streams
 import dpaudit.extension.registry as registry
-from dpaudit.auditing.audited import Audited
+from dpaudit.auditing.audit_outcome import AuditOutcome
 from dpaudit.auditing.outcome.error_budget import Spender, split_error_probability, whole_report
 from dpaudit.auditing.run import prepare_claim, run_claim
 from dpaudit.cli.console import make_console, verdict_table
 from dpaudit.cli.ending import (
-    Interrupted,
+    Interruption,
     add_error_name,
     collect_failures,
     print_error,
@@ -65,7 +65,7 @@ class VariantAudit:
 
     claim: str
     variant: str | None
-    outcome: Audited | DpauditError
+    outcome: AuditOutcome | DpauditError
     seconds: float
 
     @property
@@ -115,7 +115,7 @@ def run(
         return report_failures(compute_exit_status(gallery.results), failures)
     for failure in failures:
         print_error(failure)
-    raise Interrupted(
+    raise Interruption(
         format_ended_count(len(gallery.results), list(gallery.missing))
     ) from interrupt
 
@@ -190,7 +190,7 @@ class Gallery:
 
     def _write(self, claim: str) -> None:
         ended = [self.found[key] for key in self.keys if key[0] == claim and key in self.found]
-        good = [one.outcome for one in ended if isinstance(one.outcome, Audited)]
+        good = [one.outcome for one in ended if isinstance(one.outcome, AuditOutcome)]
         if not good:
             return
         spent = sum(one.seconds for one in ended)
@@ -203,7 +203,7 @@ class Gallery:
     def entries(self) -> ReportEntries:
         """Return the entries for other tools: one for each requested audit."""
         there = {label_of(*key): self.found[key].outcome for key in self.keys if key in self.found}
-        results = {n: one.result for n, one in there.items() if isinstance(one, Audited)}
+        results = {n: one.result for n, one in there.items() if isinstance(one, AuditOutcome)}
         spent = sum(one.seconds for one in self.found.values())
         environment = Environment.of_this_machine(self.workers, spent)
         report = whole_report(list(results.values()), environment, list(self.missing))
@@ -214,7 +214,7 @@ class Gallery:
 
     def _without(self, claim: str) -> list[str]:
         """Return the audits of a claim that gave no result, or none yet."""
-        there = {key for key, one in self.found.items() if isinstance(one.outcome, Audited)}
+        there = {key for key, one in self.found.items() if isinstance(one.outcome, AuditOutcome)}
         return [label_of(*key) for key in self.keys if key[0] == claim and key not in there]
 
     def _in_order(self) -> dict[str, tuple[Report, list[bool]]]:
@@ -225,7 +225,7 @@ class Gallery:
     def results(self) -> list[Result]:
         """The results, in the order of the request."""
         ended = [self.found[key].outcome for key in self.keys if key in self.found]
-        return [one.result for one in ended if isinstance(one, Audited)]
+        return [one.result for one in ended if isinstance(one, AuditOutcome)]
 
     @property
     def failures(self) -> list[DpauditError]:
@@ -360,7 +360,7 @@ def _run_published_audit(
     claim: str, variant: str | None, settings: Settings, where: Storing | None
 ) -> VariantAudit:
     began = time.monotonic()
-    failures, found = list[DpauditError](), list[Audited]()
+    failures, found = list[DpauditError](), list[AuditOutcome]()
     # One thread in each worker: the workers already use every core, and a sum that several
     # threads share out has other last digits.
     with collect_failures(failures), one_thread(), store_draws(where):
@@ -382,7 +382,7 @@ def _to_portable_error(error: DpauditError) -> DpauditError:
     return portable
 
 
-def _set_published_variant(found: Audited, claim: str, variant: str | None) -> Audited:
+def _set_published_variant(found: AuditOutcome, claim: str, variant: str | None) -> AuditOutcome:
     own = registry.CLAIMS.get(claim)
     update = {"variant": variant, "standing": _get_published_standing(own, variant)}
     scope = own.scope if variant is None else own.published[variant].scope

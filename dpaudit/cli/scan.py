@@ -160,7 +160,7 @@ class Destinations:
     def prepare(self, package: str) -> None:
         """Try every folder and a person's statements, so that a long scan does not end in vain."""
         from dpaudit.files import prepare_directory
-        from dpaudit.scan.publication.known import PackageNotes
+        from dpaudit.scan.publication.known_findings import PackageNotes
 
         for one in (self.out, self.gallery):
             if one is not None:

@@ -15,7 +15,7 @@ from dpaudit.cli.console import make_cell, make_console
 from dpaudit.cli.ending import (
     FINE,
     REFUTED,
-    Interrupted,
+    Interruption,
     Traceback,
     collect_failures,
     report_failures,
@@ -122,7 +122,7 @@ def run(
         _print_selftest(result, processes, said, as_json=as_json)
     status = report_failures(REFUTED if result.failures else FINE, shown)
     if result.interrupted:
-        raise Interrupted(
+        raise Interruption(
             format_ended_count(result.asked - len(failures), [m.name for m in result.missing])
         )
     return status

@@ -242,7 +242,7 @@ def show(
     wait: Wait = 60.0,
 ) -> None:
     """Show the spent budget by every method, the rest of it, and every release."""
-    from dpaudit.spending.shown import as_json_text, as_markdown, write_shown
+    from dpaudit.spending.display import as_json_text, as_markdown, write_shown
 
     found = _open_budget(file, wait).overview()
     written = None if out is None else write_shown(found, Path(out))
@@ -333,7 +333,7 @@ def _parse_release_parameters(
 
 
 def _show_charge(found: Charge, what: str, *, as_json: bool) -> None:
-    from dpaudit.spending.shown import charge_lines, charge_text
+    from dpaudit.spending.display import charge_lines, charge_text
 
     if as_json:
         streams.write_json(charge_text(found))

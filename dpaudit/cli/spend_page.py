@@ -12,7 +12,7 @@ from rich.text import Text
 
 from dpaudit.cli.console import make_cell
 from dpaudit.report.formatting import format_significant
-from dpaudit.spending.shown import (
+from dpaudit.spending.display import (
     DIGITS,
     draw_bar,
     meaning_of,

@@ -19,7 +19,7 @@ import dpaudit.cli.ending as ending
 import dpaudit.cli.selftest as selftest
 import dpaudit.cli.streams as streams
 from dpaudit.cli.accepting import acceptances_of
-from dpaudit.cli.beyond import BackendName, Scheduler, executor_for
+from dpaudit.cli.backend_options import BackendName, Scheduler, executor_for
 from dpaudit.cli.console import make_console
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import JSON, Format, formats_of

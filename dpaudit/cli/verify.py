@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import dpaudit.cli.streams as streams
-from dpaudit.cli.audited import (
+from dpaudit.cli.audited_code import (
     ROWS,
     DataPath,
     Mechanism,

@@ -143,8 +143,8 @@ def views(
 
 def _find_views_report(target: str, asked: dict[str, Any], isolation: Any) -> ViewsReport:
     """Return the views of the reader's function, which runs in its own process."""
-    from dpaudit.affine.elsewhere import report_elsewhere
     from dpaudit.affine.form import NotAffine
+    from dpaudit.affine.isolated_views import report_elsewhere
     from dpaudit.execution import importable
 
     if ":" not in target:

@@ -245,7 +245,7 @@ class _DocumentWalk:
 def _require_json(path: Path, text: str) -> None:
     try:
         json.loads(text, object_pairs_hook=_without_repeats)
-    except _Repeated as error:
+    except _RepeatedKey as error:
         raise DataError(f"{path}: the key {shorten_repr(error.args[0])} is repeated") from None
     except json.JSONDecodeError as error:
         raise DataError(f"{path}: line {error.lineno}: is not valid JSON") from None
@@ -253,7 +253,7 @@ def _require_json(path: Path, text: str) -> None:
         raise DataError(f"{path}: is not valid JSON: too long a number, or too deep") from None
 
 
-class _Repeated(Exception):
+class _RepeatedKey(Exception):
     """A key that stands twice in one object."""
 
 
@@ -261,7 +261,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise _Repeated(key)
+            raise _RepeatedKey(key)
         found[key] = value
     return found
 

@@ -1,8 +1,8 @@
 """Accounts of records: their facts, stored one file a record, and the public part of them.
 
 A discrepancy is public once a person lifts the embargo in ``registry.toml`` beside the accounts, as
-for packages (`dpaudit.scan.publication.known`). Until then an account has the facts alone, and
-drafts for who keeps the record stand in a folder that git ignores.
+for packages (`dpaudit.scan.publication.known_findings`). Until then an account has the facts alone,
+and drafts for who keeps the record stand in a folder that git ignores.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dpaudit.errors import DataError, DpauditError, shorten_repr
 from dpaudit.escaping import json_escaped
 from dpaudit.files import write_files
 from dpaudit.formats import add_schema, read_json
-from dpaudit.scan.publication.known import PackageNotes
+from dpaudit.scan.publication.known_findings import PackageNotes
 
 KNOWN = "registry.toml"
 _SUFFIXES = (".yaml", ".yml", ".json", ".toml")

@@ -12,8 +12,8 @@ from numpy.random import Generator
 
 import dpaudit._validate as check
 import dpaudit.domains.layouts as layouts
-from dpaudit.domains.around import layout_around
 from dpaudit.domains.columns import Categories, Column, Integers, Numbers
+from dpaudit.domains.dataset_domain import layout_around
 from dpaudit.domains.generation import ExampleSampler
 from dpaudit.domains.graphs import Frame, by_edge, frame_of
 from dpaudit.domains.layouts import RecordLayout

@@ -8,7 +8,7 @@ from dpaudit.domains.domain import Domain
 from dpaudit.domains.layouts import Unit
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours.cells import value_key
-from dpaudit.neighbours.found import OF_GRAPHS, chosen_relation
+from dpaudit.neighbours.found_relations import OF_GRAPHS, chosen_relation
 from dpaudit.neighbours.tables import Relation
 
 GRAPH_RELATIONS = tuple(one.name for one in OF_GRAPHS)

@@ -33,7 +33,7 @@ from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, Verbat
 from dpaudit.execution.machine import machine_here, own_code
 from dpaudit.execution.pool import Arrived, Crew, size_of
 from dpaudit.execution.processes import Limits
-from dpaudit.execution.shipping import Shipped, modules_of
+from dpaudit.execution.shipping import PackedTask, modules_of
 from dpaudit.execution.tasks import OnUnit, to_pickle
 from dpaudit.execution.units import Unit
 
@@ -137,7 +137,7 @@ as tcp://127.0.0.1:8786
 
     def _asked(
         self, work: Work, chunks: _Chunks, options: dict[str, Any], most: int
-    ) -> Iterator[Computed]:
+    ) -> Iterator[ChunkResults]:
         from joblib import delayed
 
         asked = (delayed(compute_chunk)(work, *one) for one in chunks.next())
@@ -152,7 +152,7 @@ as tcp://127.0.0.1:8786
                 "arrived is kept where a store is: the same command goes on from it"
             ) from error
 
-    def _note(self, found: Computed) -> None:
+    def _note(self, found: ChunkResults) -> None:
         """Raise the failure of a worker; count, and take note of another machine."""
         if found.failed is not None:
             raise found.failed
@@ -180,7 +180,9 @@ as tcp://127.0.0.1:8786
         return f"Units by worker ({self.name}): {counts or 'none'}."
 
 
-def _as_they_come(asked: Iterator[Any], options: dict[str, Any], most: int) -> Iterator[Computed]:
+def _as_they_come(
+    asked: Iterator[Any], options: dict[str, Any], most: int
+) -> Iterator[ChunkResults]:
     from joblib import Parallel
 
     # Chunks are measured in seconds here, so that joblib must not join several of them.
@@ -188,7 +190,7 @@ def _as_they_come(asked: Iterator[Any], options: dict[str, Any], most: int) -> I
     yield from Parallel(n_jobs=most, **how, **options)(asked)
 
 
-def _in_windows(asked: Iterator[Any], options: dict[str, Any], most: int) -> Iterator[Computed]:
+def _in_windows(asked: Iterator[Any], options: dict[str, Any], most: int) -> Iterator[ChunkResults]:
     """Yield the results of joblib's backend of ray: lists only, and not if a worker is lost.
 
     So it is asked for a chunk of each worker at a time, again with the same units if one is lost.
@@ -286,7 +288,7 @@ class Work:
     def of(cls, task: Callable[[Unit], Any], limits: Limits) -> Work:
         """Return the work of a task."""
         inner = to_pickle(OnUnit(task))
-        shipped = Shipped(modules_of(inner), inner)
+        shipped = PackedTask(modules_of(inner), inner)
         return cls(to_pickle(shipped), shipped.digest, own_code(), limits, machine_here())
 
     def __sizeof__(self) -> int:  # dask takes what is large to each worker once
@@ -294,7 +296,7 @@ class Work:
 
 
 @dataclass
-class Computed:
+class ChunkResults:
     """Results of a chunk, or its failure; by which worker, on how different a machine."""
 
     first: int
@@ -338,7 +340,7 @@ class _Chunks:
     def _worth(self) -> int:
         return max(1, min(_MOST, int(_CHUNK / self._pace))) if self._pace > 0 else 1
 
-    def came(self, found: Computed) -> None:
+    def came(self, found: ChunkResults) -> None:
         """Learn the pace, and how much waits."""
         self._pace = found.seconds / max(len(found.results), 1)
         self._held += size_of(found.results)
@@ -358,7 +360,7 @@ def _get_unit_parts(unit: Unit) -> tuple[int, Any, list[int], int]:
 _kept = threading.local()
 
 
-def compute_chunk(work: Work, first: int, parts: list[Any], hand: int) -> Computed:
+def compute_chunk(work: Work, first: int, parts: list[Any], hand: int) -> ChunkResults:
     """Compute a chunk, in a process that no other hand has had."""
     here, began = machine_here(), monotonic()
     differences = tuple(
@@ -380,7 +382,7 @@ def compute_chunk(work: Work, first: int, parts: list[Any], hand: int) -> Comput
     # Returned as a value: an exception would make some backends try the call again.
     except DpauditError as error:
         failed = error
-    return Computed(first, results, failed, monotonic() - began, worker, differences)
+    return ChunkResults(first, results, failed, monotonic() - began, worker, differences)
 
 
 def _crew_for(work: Work, hand: int) -> Crew:

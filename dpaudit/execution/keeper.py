@@ -21,7 +21,7 @@ from typing import Any
 from dpaudit._references import stop_here
 from dpaudit.errors import require_posix
 from dpaudit.execution import worker
-from dpaudit.execution.printing import Printed
+from dpaudit.execution.printing import PrintReader
 from dpaudit.execution.threads import ONE_THREAD
 
 _SCRIPT = Path(worker.__file__)
@@ -214,12 +214,12 @@ def _get_working_folder() -> str | None:
         return None
 
 
-def _open_print_pipe(said: int) -> tuple[Printed | None, int]:
+def _open_print_pipe(said: int) -> tuple[PrintReader | None, int]:
     """Return the reader of printed text, None if nobody reads, and the target of prints."""
     if said == subprocess.DEVNULL:
         return None, said
     source, target = os.pipe()
-    return Printed(source, said), target
+    return PrintReader(source, said), target
 
 
 def _standard_error() -> int:

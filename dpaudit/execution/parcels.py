@@ -58,7 +58,7 @@ class Parcel:
     """
 
     blob: bytes = b""
-    held: Held = field(default_factory=lambda: Held())
+    held: CarriedNames = field(default_factory=lambda: CarriedNames())
     changed: dict[ScriptSource, set[str]] = field(default_factory=dict)
     unknown: set[ScriptSource] = field(default_factory=set)
 
@@ -136,14 +136,14 @@ def parcel_of(
                 parcel.held.add_object(given)
             return super().reducer_override(given)
 
-    file = _Bounded(at_most)
+    file = _BoundedBuffer(at_most)
     with _registering, _convert_pickling_errors(), modules:
         Pickler(file, protocol=cloudpickle.DEFAULT_PROTOCOL).dump(given)
     parcel.blob = file.getvalue()
     return parcel
 
 
-class _Bounded(io.BytesIO):
+class _BoundedBuffer(io.BytesIO):
     """Bytes, so many at most."""
 
     def __init__(self, at_most: float) -> None:
@@ -267,7 +267,7 @@ def _another_generator(kind: type[np.random.BitGenerator]) -> np.random.Generato
 
 
 @dataclass
-class Held:
+class CarriedNames:
     """Names of values that go along, and which of them code worked out: these may be noise."""
 
     names: set[str] = field(default_factory=set)

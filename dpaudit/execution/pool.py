@@ -19,7 +19,7 @@ from weakref import finalize
 import numpy as np
 
 from dpaudit.execution.keeper import the_keeper
-from dpaudit.execution.processes import Limits, Referred, Task, Worker, out_of_time
+from dpaudit.execution.processes import Limits, Task, TaskReference, Worker, out_of_time
 from dpaudit.execution.tasks import Calling, OnUnit, libraries_of, to_pickle
 from dpaudit.execution.units import Unit
 
@@ -47,7 +47,7 @@ class Crew:
     limits
         What a call may take.
     python
-        Of another environment, where tasks are `Referred` alone; None for this one.
+        Of another environment, where tasks are `TaskReference` alone; None for this one.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class Crew:
                 # A consumer may stop early: answers to its requests must not reach the next stage.
                 self._dismiss_busy()
 
-    def draw(self, task: Referred, units: Sequence[Unit], workers: int) -> Iterator[list[Any]]:
+    def draw(self, task: TaskReference, units: Sequence[Unit], workers: int) -> Iterator[list[Any]]:
         """Yield results of units of a task that is found by its name, as `map` does.
 
         Raises what `map` raises, but for `CannotTravel`.

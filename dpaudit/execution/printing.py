@@ -17,7 +17,7 @@ _DEBUG = "DPAUDIT_DEBUG"
 _WIDTH = 2000  # bytes of a line: what is longer counts as several
 
 
-class Printed(threading.Thread):
+class PrintReader(threading.Thread):
     """Reads all text that worker processes print until all of them have ended.
 
     Parameters

@@ -62,7 +62,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Referred:
+class TaskReference:
     """A task that a worker finds by its name, in whatever environment it is (docs/isolation.md).
 
     Parameters
@@ -77,7 +77,7 @@ class Referred:
     value: Any
 
 
-Task = bytes | Referred
+Task = bytes | TaskReference
 
 
 @dataclass
@@ -116,7 +116,7 @@ class Worker:
     def load(self, name: str, task: Task) -> None:
         """Send a task; it comes with the next answer whether it arrived."""
         message: dict[str, Any] = {"do": "load", "task": name, "forget": list(self.loaded)}
-        if isinstance(task, Referred):
+        if isinstance(task, TaskReference):
             self._send(message | {"reference": task.reference}, task.value)
         else:
             self._send(message | {"path": sys.path}, task)

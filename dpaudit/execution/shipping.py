@@ -24,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from dpaudit._installed import is_installed, package_of
+from dpaudit._packages import is_installed, package_of
 from dpaudit.errors import InvalidArgument, VerbatimText
 
 _OURS = "dpaudit"
@@ -261,14 +261,14 @@ class _ModuleFinder(MetaPathFinder):
         return importlib.util.spec_from_loader(fullname, self.loader)
 
 
-class Shipped:
+class PackedTask:
     r"""A pickled task with the modules it needs: unpickles as the task.
 
     Examples
     --------
     >>> modules = {"taken_along": (b"def double(x): return 2 * x", False)}
     >>> inner = b"ctaken_along\ndouble\n."
-    >>> pickle.loads(pickle.dumps(Shipped(modules, inner)))(21)
+    >>> pickle.loads(pickle.dumps(PackedTask(modules, inner)))(21)
     42
     """
 

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from . import tracked
+from . import tracked_noise
 
 MADE = ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like")
 CONVERTED = ("array", "asarray", "asanyarray", "ascontiguousarray")
@@ -109,7 +109,7 @@ def _holders(function: Any, rooms: Iterable[str]) -> list[dict[str, Any]]:
     for name, module in list(sys.modules.items()):
         names = getattr(module, "__dict__", None)
         if isinstance(names, dict) and name.partition(".")[0] != "dpaudit":
-            if not tracked.is_installed(getattr(module, "__file__", None) or "<frozen"):
+            if not tracked_noise.is_installed(getattr(module, "__file__", None) or "<frozen"):
                 held.append(names)
     return held
 
@@ -257,4 +257,4 @@ def _is_sparse(frame: Any) -> bool:
 
 def _is_of_another_package(frame: Any) -> bool:
     name = frame.f_globals.get("__name__", "")
-    return not name.startswith("dpaudit.") and tracked.is_installed(frame.f_code.co_filename)
+    return not name.startswith("dpaudit.") and tracked_noise.is_installed(frame.f_code.co_filename)

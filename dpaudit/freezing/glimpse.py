@@ -18,7 +18,7 @@ from . import primitives, recorder
 from .outputs import flatten_output
 from .patching import patch_primitives
 from .recorder import Run
-from .tracked import Call
+from .tracked_noise import Call
 
 CHANGED = 1e6  # for calls that are others, or errors: more than any number moves
 # For an output that moves though no recorded noise explains it, and for a value with noise of scale

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .glimpse import compute_scaled_movement, make_single_call
-from .observing import Observed, SideRuns, observe_runs
+from .observing import ObservedRuns, SideRuns, observe_runs
 
 _MOST_EVENTS = 8
 
@@ -63,7 +63,7 @@ def guide(
     return sorted(found, key=lambda one: -one["score"])
 
 
-def _describe_observation(seen: Observed) -> dict[str, Any]:
+def _describe_observation(seen: ObservedRuns) -> dict[str, Any]:
     events = _events(*seen.sides)
     moved = _find_largest_call_movement(*seen.sides)
     worth = {"structure": 1e6, "constant": 1e5}

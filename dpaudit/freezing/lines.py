@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from . import patching, primitives, recorder, tracked
+from . import patching, primitives, recorder, tracked_noise
 
 _MOST = 3  # lines that are shown
 
@@ -49,7 +49,7 @@ class _Recording(recorder.State):
 
     def stack(self) -> list[str]:
         """Return the calls around a draw, and remember the innermost."""
-        self.lines.append(tracked.innermost())
+        self.lines.append(tracked_noise.innermost())
         return super().stack()
 
 

@@ -53,7 +53,7 @@ class SideRuns:
 
 
 @dataclass
-class Observed:
+class ObservedRuns:
     """The runs on two datasets, and whether the first of all made draws that a later one lacked.
 
     Or whether a run copied a generator, so that draws which are recorded as new may come again.
@@ -79,9 +79,9 @@ def observe_runs(
     runs: int = 16,
     far: int = 4,
     plain: int = 4,
-) -> Observed:
+) -> ObservedRuns:
     """Return the runs of ``function(data, rng)`` on two datasets, real ones last."""
-    found, data = Observed(), (dataset, neighbour)
+    found, data = ObservedRuns(), (dataset, neighbour)
     drawn = 0
     for _ in range(2):  # once more where the first run has loaded what is to be replaced
         before = _late()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .tracked import plain
+from .tracked_noise import plain
 
 _DEEPEST = 12
 

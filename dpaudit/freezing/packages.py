@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import recorder, tracked
+from . import recorder, tracked_noise
 from .recorder import OWN, active
 
 _SAID = ("epsilon", "delta", "sensitivity")
@@ -63,8 +63,8 @@ def _wrap(kind: Any, method: str, package: str, undo: list[Callable[[], None]]) 
 def _note(call: Any, given: Any, value: Any) -> None:
     """Note centre and noise of a mechanism that was given numbers and returned as many."""
     try:
-        centre = np.asarray(tracked.plain(given), dtype=float)
-        out = np.asarray(tracked.plain(value), dtype=float)
+        centre = np.asarray(tracked_noise.plain(given), dtype=float)
+        out = np.asarray(tracked_noise.plain(value), dtype=float)
     except (TypeError, ValueError):
         call.parameters = {"value": recorder.describe_parameter(given)}
         return

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from . import packages, primitives, recorder, seeds, tensors, tracked
+from . import packages, primitives, recorder, seeds, tensors, tracked_noise
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def _everywhere(
         held = getattr(module, "__dict__", None)
         # This package keeps the primitives themselves: frozen draws are made with them.
         if isinstance(held, dict) and not name.startswith(own):
-            if not tracked.is_installed(getattr(module, "__file__", None) or "<"):
+            if not tracked_noise.is_installed(getattr(module, "__file__", None) or "<"):
                 _note_twins(held.values(), undo)
             _swap(held, replacements, undo)
     for held in _find_unlisted_globals(functions):

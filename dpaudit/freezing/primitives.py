@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import recorder, seeds, tracked
+from . import recorder, seeds, tracked_noise
 from .recorder import OWN, SYSTEM, Stream, active
 from .seeds import LARGEST_SEED, identity, share, stream_of
 
@@ -67,28 +67,32 @@ def _bound(name: str, kept: Any, given: Any) -> dict[str, Any]:
 def _size(size: Any) -> tuple[Any, ...] | None:
     if size is None:
         return None
-    return tuple(map(tracked.length, size)) if np.iterable(size) else (tracked.length(size),)
+    return (
+        tuple(map(tracked_noise.length, size))
+        if np.iterable(size)
+        else (tracked_noise.length(size),)
+    )
 
 
 def _numpy_located(state: Any, stream: Stream, title: str, name: str, given: Any) -> Any:
     kind, kept = _LOCATED[name]
     found = _bound(name, kept, given)
-    values = [tracked.numbers(found.get(one, default), one) for one, default in kept]
+    values = [tracked_noise.numbers(found.get(one, default), one) for one, default in kept]
     if name == "uniform":
         location, scale = values[0], values[1] - values[0]
     else:
         location, scale = values if len(values) == 2 else (0.0, *values, 1.0)[:2]
-    is_known = not isinstance(scale, tracked.Symbolic)
+    is_known = not isinstance(scale, tracked_noise.Symbolic)
     if is_known and name != "uniform" and np.any(np.asarray(scale) < 0):
         raise ValueError("scale < 0")
     into = found.get("out")
     size = np.shape(into) if into is not None else _size(found.get("size"))
     _, value = recorder.draw_located(state, stream, kind, title, location, scale, size)
     if into is not None:
-        into[...] = tracked.plain(value)
+        into[...] = tracked_noise.plain(value)
         return into
     if np.dtype(found.get("dtype")) == np.float32:
-        return tracked.plain(value).astype(np.float32) if np.ndim(value) else float(value)
+        return tracked_noise.plain(value).astype(np.float32) if np.ndim(value) else float(value)
     return value
 
 
@@ -106,7 +110,9 @@ def _numpy_opaque(state: Any, stream: Stream, title: str, name: str, given: Any,
 
 
 def _all_plain(given: Any) -> Any:
-    return [tracked.plain(x) for x in given[0]], {k: tracked.plain(x) for k, x in given[1].items()}
+    return [tracked_noise.plain(x) for x in given[0]], {
+        k: tracked_noise.plain(x) for k, x in given[1].items()
+    }
 
 
 def _at_an_end(state: Any, fresh: Any, name: str, given: Any, named: Any) -> tuple[Any] | None:
@@ -188,7 +194,7 @@ _bits = _GENERATOR.bit_generator.__get__
 
 def _get_bits(self: Any) -> Any:
     """Return the bits of a generator to code that asks for them: it may keep their state."""
-    if not tracked.in_library():
+    if not tracked_noise.in_library():
         recorder.note_copy()
     return _bits(self)
 
@@ -350,7 +356,7 @@ def _python_method(name: str, title: str, original: Any, of_instance: Any = None
             if state.far and (found := _end_of_python(state, fresh, name, own)) is not None:
                 return found[0]
             source = _RANDOM(int(fresh.integers(2**63)))
-            return getattr(source, name)(*map(tracked.plain, own), **named)
+            return getattr(source, name)(*map(tracked_noise.plain, own), **named)
 
         parameters = {**{str(n): one for n, one in enumerate(own)}, **named}
         return recorder.opaque(state, stream, name, title, draw, parameters)

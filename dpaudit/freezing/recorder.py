@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from . import tracked
-from .tracked import Call
+from . import tracked_noise
+from .tracked_noise import Call
 
 FAR = 1e4  # scales, of the draws of a probe
 _ENDS = (2.0**-53, 1.0 - 2.0**-53)
@@ -114,7 +114,7 @@ class State:
 
     def stack(self) -> list[str]:
         """Return the calls around a draw, outermost first."""
-        return tracked.frames()
+        return tracked_noise.frames()
 
     def form(self, call: Call, location: Any, scale: Any) -> Any:
         """Return the draws of a call of a law with location and scale: frozen, and remembered.
@@ -123,7 +123,7 @@ class State:
         """
         call.draw = frozen(self, call.kind, call.shape, call.key)
         value = np.asarray(location + scale * call.draw, dtype=float)
-        return tracked.remembering(value if value.ndim else float(value), call, location)
+        return tracked_noise.remembering(value if value.ndim else float(value), call, location)
 
     def form_other(self, call: Call, draw: Callable[[Any], Any], given: dict[str, Any]) -> Any:
         """Return the draws of a call of any other law: frozen, from its own bits."""
@@ -198,10 +198,10 @@ class Stream:
         if seed is None or state is None:
             return cls(source="system")
         text = repr(seed) if len(repr(seed)) < 80 else f"{type(seed).__name__}"
-        state.run.seeds.append((text, tracked.place()))
+        state.run.seeds.append((text, tracked_noise.place()))
         number, known = state.number_of(identity)
         if state.loading:  # two of one seed go on side by side, from call to call
-            state.run.copied |= known and not tracked.in_library()
+            state.run.copied |= known and not tracked_noise.in_library()
             return cls(f"import {number} ")
         return cls(f"seed {number} ", {})
 
@@ -236,7 +236,7 @@ def begin(
     call.source = stream.source
     if stream.counters is not None:
         state.follow(stream, (name, shape, dict(call.parameters)))
-    if state.loading and not tracked.in_library():
+    if state.loading and not tracked_noise.in_library():
         call.parameters["by"] = "user"
     calls.append(call)
     return call
@@ -302,14 +302,14 @@ def draw_located(
 ) -> tuple[Call, Any]:
     """Return a draw of a law with location and scale, and its call."""
     whole = _shape_of_both(location, scale) if shape is None else shape
-    if isinstance(location, tracked.Symbolic):
+    if isinstance(location, tracked_noise.Symbolic):
         call, noise = draw_located(state, stream, kind, name, 0.0, scale, whole)
         return call, location + noise
-    if isinstance(scale, tracked.Symbolic):
+    if isinstance(scale, tracked_noise.Symbolic):
         call, noise = draw_located(state, stream, kind, name, 0.0, 1.0, whole)
         found = scale * noise
         return call, found + location if np.any(np.asarray(location) != 0) else found
-    location, scale = tracked.plain(location), tracked.plain(scale)
+    location, scale = tracked_noise.plain(location), tracked_noise.plain(scale)
     given = {"location": np.array(location, float), "scale": np.array(scale, float)}
     call = begin(state, stream, kind, name, whole, **given)
     return call, state.form(call, location, scale)
@@ -318,13 +318,13 @@ def draw_located(
 def _shape_of_both(one: Any, other: Any) -> tuple[Any, ...]:
     shapes = [_shape(one), _shape(other)]
     for shape in shapes:
-        if any(isinstance(length, tracked.Symbolic) for length in shape):
-            return tuple(n.length() if isinstance(n, tracked.Symbolic) else n for n in shape)
+        if any(isinstance(length, tracked_noise.Symbolic) for length in shape):
+            return tuple(n.length() if isinstance(n, tracked_noise.Symbolic) else n for n in shape)
     return np.broadcast_shapes(*shapes)
 
 
 def _shape(value: Any) -> tuple[Any, ...]:
-    return value.shape if isinstance(value, tracked.Symbolic) else np.shape(value)
+    return value.shape if isinstance(value, tracked_noise.Symbolic) else np.shape(value)
 
 
 def opaque(
@@ -351,7 +351,7 @@ def opaque(
 
 def describe_parameter(value: Any) -> str:
     """Return a parameter as text: numbers as they are, of anything else its kind and size."""
-    if isinstance(value, tracked.Symbolic):
+    if isinstance(value, tracked_noise.Symbolic):
         return type(value).__name__
     if value is None or isinstance(value, bool | int | float | str | np.generic):
         return repr(value.item() if isinstance(value, np.generic) else value)[:60]

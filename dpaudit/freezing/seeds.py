@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import recorder, tracked
+from . import recorder, tracked_noise
 from .recorder import Stream
 
 LARGEST_SEED = 2**64  # what the system's entropy gives is larger
@@ -75,7 +75,7 @@ def stream_of(source: Any, of: Any) -> Stream:
     """Return the stream of bits or of a seed; who shares the bits shares the stream."""
     if source is None:
         return Stream(source="system")
-    if isinstance(source, tracked.Symbolic):
+    if isinstance(source, tracked_noise.Symbolic):
         source = source.plain("the seed of a generator depends on data or noise")[()]
     if isinstance(source, _BITS):
         state = recorder._STATE[0]

@@ -119,7 +119,7 @@ def _to_distance_number(found: object) -> float | None:
 
 
 @dataclass(frozen=True)
-class _Referred:
+class _ReferencedDistance:
     """A distance that ``module:object`` names: imported where it is called first."""
 
     reference: str
@@ -159,7 +159,7 @@ two that are apart: at 0 nothing is claimed
         expected = "a name, such as euclidean, or a function of two datasets"
         raise InvalidArgument("distance", distance, expected)
     if ":" in distance:
-        return _make_metric(distance, _Referred(distance), own=True, reference=distance)
+        return _make_metric(distance, _ReferencedDistance(distance), own=True, reference=distance)
     if distance not in DISTANCES:
         raise UnknownName("distance", distance, DISTANCES)
     return _make_metric(distance, DISTANCES[distance])

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours.cells import is_labelled, make_cells
-from dpaudit.neighbours.found import Declared
+from dpaudit.neighbours.found_relations import DeclaredRelation
 from dpaudit.neighbours.metrics import Metric
 from dpaudit.neighbours.tables import Pair
 
@@ -58,7 +58,9 @@ class PairOverlap(Generic[DatasetT]):
 
 def find_shared_records(pair: Pair[DatasetT]) -> PairOverlap[DatasetT] | None:
     """Return which records two datasets share; None where no records can be told, or taken out."""
-    known = not isinstance(pair.relation, Declared | Metric)  # at another distance, another claim
+    known = not isinstance(
+        pair.relation, DeclaredRelation | Metric
+    )  # at another distance, another claim
     if not known or not all(map(_can_be_taken, (pair.dataset, pair.neighbour))):
         return None
     if (found := make_cells(pair.dataset, pair.neighbour)) is None:

@@ -20,7 +20,7 @@ from dpaudit.auditing.explain.output_parts import UNVARYING
 from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText
 from dpaudit.execution import Executor
 from dpaudit.neighbours import Metric, Pair
-from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.found_relations import chosen_relation
 from dpaudit.plugin.failing import format_test_claim, format_test_failure
 from dpaudit.plugin.marker import OF_TEST, PROVED, merge_marker_arguments
 from dpaudit.plugin.snippets import replay_snippet

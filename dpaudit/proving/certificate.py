@@ -23,7 +23,7 @@ from dpaudit.formats import add_schema
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroConcentratedDP
 from dpaudit.proving import checker
 from dpaudit.proving.events.coin_paths import join_coin_paths
-from dpaudit.proving.lowering.certified import with_hints
+from dpaudit.proving.lowering.certificate_programs import with_hints
 from dpaudit.proving.lowering.lowering import lower_trace
 from dpaudit.proving.lowering.scalars import NotLowered
 from dpaudit.proving.refusals import NotProved

@@ -31,7 +31,7 @@ from dpaudit.mechanisms.foreign.reached_state import beyond_data_of
 from dpaudit.mechanisms.mechanism import name_of
 from dpaudit.neighbours import Metric, Pair
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.neighbours.found_relations import find_pair_relation
 from dpaudit.neighbours.records import Bounds
 from dpaudit.replaying import processes, running
 from dpaudit.replaying.certificate import certificates_of
@@ -43,7 +43,7 @@ from dpaudit.watching.watch import Touch
 _TRIALS = 3_000  # of an audit whose search takes as long
 
 
-class _Looked(NamedTuple):
+class _CandidatePair(NamedTuple):
     """A pair that is looked at, how it was made, and how it is made again (`Candidate`)."""
 
     pair: Pair[Any]
@@ -139,7 +139,7 @@ def replay(
     here = isolation or Isolation()
     with redaction.run(show_records), _make_folder_importable(folder):
         name = _get_replay_name(_require_callable(mechanism))
-        pairs = list[_Looked]()
+        pairs = list[_CandidatePair]()
         if domain is not None:
             refuse_beside_domain(neighbour=neighbour, bounds=bounds)
         if neighbour is None:
@@ -158,11 +158,11 @@ def replay(
                 claimed=ApproximateDP(epsilon, delta),
             )
             pairs = [
-                _Looked(one.pair, _format_candidate(one), one.made)
+                _CandidatePair(one.pair, _format_candidate(one), one.made)
                 for one in found_pairs.candidates
             ]
         else:
-            pairs = [_Looked(find_pair_relation(dataset, neighbour, relation)[0])]
+            pairs = [_CandidatePair(find_pair_relation(dataset, neighbour, relation)[0])]
         apart = _measure_pair_distances([one.pair for one in pairs], here)
         code, here = _prepare_code_place(_require_callable(mechanism), here, name)
         task = running.Task(
@@ -316,7 +316,7 @@ def _check_findings_elsewhere(
     alone = replace(task.of_pair(found["pair"]), code=sent, seed=task.seed + 1)
 
     def elsewhere(constants: list[list[Any]]) -> list[bool]:
-        held = _Held(to_pickle(alone), constants)
+        held = _ConstantsTask(to_pickle(alone), constants)
         with add_mechanism_name(name):
             return processes.in_processes(held, there.limits, task.seed)
 
@@ -339,11 +339,11 @@ def _check_findings_elsewhere(
     def again() -> list[dict[str, Any]]:
         return list(_run_isolated_replay(alone, there, name)[0]["findings"])
 
-    there_too = processes.Elsewhere(again, elsewhere, answers, judge_unmoved, beyond)
+    there_too = processes.OtherProcesses(again, elsewhere, answers, judge_unmoved, beyond)
     return processes.judge_in_processes(found["findings"], kept, there_too)
 
 
-class _Held:
+class _ConstantsTask:
     """The constants that hold in a process, as a task."""
 
     def __init__(self, blob: bytes, constants: list[list[Any]]) -> None:
@@ -409,7 +409,7 @@ def _a_unit(pair: Pair[Any], task: running.Task) -> AUnit | None:
 
 def _make_replay_result(
     found: Mapping[str, Any],
-    chosen: _Looked,
+    chosen: _CandidatePair,
     task: running.Task,
     name: str,
     read: Any,

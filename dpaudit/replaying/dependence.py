@@ -21,7 +21,7 @@ from dpaudit._typing import Array
 from dpaudit.freezing.observing import REACHES, Function, SideRuns, runs_of_every_size
 from dpaudit.freezing.outputs import Output
 from dpaudit.freezing.recorder import Run
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing.tracked_noise import Call
 from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw, draws_of, is_law_held
 
 # Of the runs on one dataset beyond those that are there.

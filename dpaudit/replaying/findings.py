@@ -122,7 +122,7 @@ class CallFinding:
 
 
 @dataclass
-class Compared:
+class ReplayComparison:
     """Two replays, compared."""
 
     findings: list[CallFinding]
@@ -137,7 +137,7 @@ def collect_findings(
     data: tuple[Any, Any],
     sides: tuple[SideRuns, SideRuns],
     asked: ReplayRequest,
-) -> Compared:
+) -> ReplayComparison:
     """Return the evidence of the runs on two datasets about a claim."""
     read = (laws_of(sides[0]), laws_of(sides[1]))
     # Before anything is accused: a law that ordinary noise shows may break where noise is far out.
@@ -163,7 +163,7 @@ def collect_findings(
         found += _count_guided_events(function, data, asked)
     if not _has_proof(found):
         found += _budget(moved, total, asked)
-    return Compared(_sort_findings(found), moved, laws, spending, unread)
+    return ReplayComparison(_sort_findings(found), moved, laws, spending, unread)
 
 
 def _has_proof(found: Sequence[CallFinding]) -> bool:

@@ -26,7 +26,7 @@ from scipy.special import expit, ndtr
 
 from dpaudit._typing import Array
 from dpaudit.freezing.observing import SideRuns
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing.tracked_noise import Call
 
 _MOST_DRAWS = 20_000
 _MOST_CELLS = 4_000_000

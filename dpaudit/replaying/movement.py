@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.freezing.observing import SideRuns
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing.tracked_noise import Call
 from dpaudit.replaying.dependence import make_call_names
 from dpaudit.replaying.laws import Laws, NumberLaw
 from dpaudit.replaying.shifts import Unknown, shift_of

@@ -98,7 +98,7 @@ class ProcessRepetition:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class OtherProcesses:
     """The evidence of other processes; each is asked only if a finding depends on it.
 
     Parameters
@@ -123,7 +123,7 @@ class Elsewhere:
 
 
 def judge_in_processes(
-    findings: Sequence[dict[str, Any]], kept: Sequence[str], elsewhere: Elsewhere
+    findings: Sequence[dict[str, Any]], kept: Sequence[str], elsewhere: OtherProcesses
 ) -> list[dict[str, Any]]:
     """Return findings, those withheld that other processes do not bear out.
 
@@ -169,7 +169,7 @@ def in_order(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _that_nothing_kept_reaches(
-    standing: Sequence[dict[str, Any]], elsewhere: Elsewhere
+    standing: Sequence[dict[str, Any]], elsewhere: OtherProcesses
 ) -> list[dict[str, Any]]:
     """Return findings, without those withheld because kept state of a process may decide them."""
     read = [one for one in standing if one["held"] and _read_by(one)]
@@ -203,7 +203,7 @@ _ALONG = "value carried along"
 
 
 def _that_come_back(
-    varying: Sequence[dict[str, Any]], elsewhere: Elsewhere
+    varying: Sequence[dict[str, Any]], elsewhere: OtherProcesses
 ) -> list[dict[str, Any]]:
     """Return counts of answers that come back, those withheld that a process keeps."""
     counts = [one for one in varying if one["reads"] is not None and one["tier"] in _STANDS]

@@ -26,7 +26,7 @@ from dpaudit.mechanisms.foreign.calling import Calls, When, form_of
 from dpaudit.mechanisms.foreign.code_identity import make_code, place_of
 from dpaudit.mechanisms.foreign.instances import Pristine, carries_noise
 from dpaudit.mechanisms.outputs.observations import require_few
-from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, Compared, collect_findings
+from dpaudit.replaying.findings import COUNTED, OWN_SAMPLERS, ReplayComparison, collect_findings
 from dpaudit.replaying.movement import CallMovement
 from dpaudit.replaying.no_release import KIND
 from dpaudit.replaying.processes import check_constants, compute_answer_digests, constant_of
@@ -80,7 +80,7 @@ class Task:
         return replace(self, pairs=self.pairs[which : which + 1], apart=apart)
 
 
-class Loaded(NamedTuple):
+class LoadedCode(NamedTuple):
     """Code, a function of data and a generator, its form, and its draws and copies at import.
 
     And what it was before any call, and what was refused as too large.
@@ -95,7 +95,7 @@ class Loaded(NamedTuple):
     refused: Sequence[MechanismError] = ()
 
 
-def load_task(task: Task, seed: int = 0) -> Loaded:
+def load_task(task: Task, seed: int = 0) -> LoadedCode:
     """Return the code as it is called; its draws at import follow from ``seed``.
 
     Raises
@@ -131,7 +131,7 @@ def load_task(task: Task, seed: int = 0) -> Loaded:
             return None  # an exception would be an output, as that of the code
         return found
 
-    return Loaded(given, function, str(how), drawn, copied, before, refused)
+    return LoadedCode(given, function, str(how), drawn, copied, before, refused)
 
 
 def _load_replayed_code(code: bytes | str) -> Any:
@@ -158,7 +158,7 @@ def _replay_pairs(task: Task) -> dict[str, Any]:
     code = None if place is None else make_code(*place)
     source = _read_code_source(given)
     end = time.monotonic() + _SECONDS
-    best: tuple[Any, int, Compared, Any] | None = None
+    best: tuple[Any, int, ReplayComparison, Any] | None = None
     looked, changes = 0, False
     for which, (dataset, neighbour, _) in enumerate(task.pairs):
         runs = observe_runs(function, dataset, neighbour, first=task.seed + 1)
@@ -194,14 +194,14 @@ def _replay_pairs(task: Task) -> dict[str, Any]:
     }
 
 
-def _is_repeated(task: Task, found: Compared, before: Pristine) -> bool:
+def _is_repeated(task: Task, found: ReplayComparison, before: Pristine) -> bool:
     """Return whether first calls show something, and are of copies that repeat some noise."""
     if task.when != "first" or all(one.tier == "hint" for one in found.findings):
         return False
     return carries_noise(before.first(), task.pairs[0][0], task.seed)
 
 
-def _compute_replay_rank(found: Compared, apart: float) -> tuple[int, float, float]:
+def _compute_replay_rank(found: ReplayComparison, apart: float) -> tuple[int, float, float]:
     """Return how much two replays show: the tier, the proved bound, and the spending, a unit."""
     worth = {"proof": _BEST, "violation": 3, "withheld": 2, "hint": 1}
     tiers = [worth[one.tier] for one in found.findings]
@@ -224,7 +224,7 @@ def _read_code_source(given: Any) -> str:
         return ""
 
 
-def _convert_compared(found: Compared) -> dict[str, Any]:
+def _convert_compared(found: ReplayComparison) -> dict[str, Any]:
     return {
         "findings": [_convert_replay_finding(one, found) for one in found.findings],
         "moved": [_convert_moved(one) for one in found.moved],
@@ -237,7 +237,7 @@ def _convert_moved(one: CallMovement) -> dict[str, Any]:
     return {**asdict(one), "shape": list(one.shape), "scale_moved": one.scale_moved}
 
 
-def _convert_replay_finding(one: Any, found: Compared) -> dict[str, Any]:
+def _convert_replay_finding(one: Any, found: ReplayComparison) -> dict[str, Any]:
     return {
         "kind": one.kind,
         "tier": one.tier,
@@ -276,7 +276,7 @@ def values_after_others(task: Task, reads: list[list[Any]], seed: int) -> list[l
         return after_others(function, (dataset, neighbour), seed, task.seed, reads)
 
 
-def _convert_evidence(one: Any, found: Compared) -> dict[str, Any] | None:
+def _convert_evidence(one: Any, found: ReplayComparison) -> dict[str, Any] | None:
     """Return the evidence that a verifier checks again: places and draws, no value of an output."""
     if one.seen is not None:
         return {
@@ -290,7 +290,7 @@ def _convert_evidence(one: Any, found: Compared) -> dict[str, Any] | None:
     return None
 
 
-def _convert_event(event: Any, found: Compared) -> dict[str, Any]:
+def _convert_event(event: Any, found: ReplayComparison) -> dict[str, Any]:
     own = found.laws[0 if event.favours == "dataset" else 1]
     first = own.numbers[event.conditions[0].place]
     centre = sum(one.weight * own.numbers[one.place].centre for one in event.conditions)

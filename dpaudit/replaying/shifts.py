@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.freezing.tracked import MOST_MEETINGS, Call
+from dpaudit.freezing.tracked_noise import MOST_MEETINGS, Call
 from dpaudit.replaying.laws import Laws, NumberLaw
 
 # Why nothing is said of a call: its centre depends on noise; its noise is shared by values that

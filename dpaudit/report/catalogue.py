@@ -19,7 +19,7 @@ from dpaudit.extension.ledger import (
 )
 from dpaudit.extension.registry import CLAIMS, PAPERS
 from dpaudit.ledger.counts import RowCounts, count_rows
-from dpaudit.ledger.installed import make_installed_ledger
+from dpaudit.ledger.installed_papers import make_installed_ledger
 
 
 @dataclass(frozen=True, kw_only=True)

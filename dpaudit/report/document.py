@@ -19,11 +19,11 @@ from dpaudit.files import write_files
 from dpaudit.formats import add_schema, make_later_schema_error, read_json, schema_of
 from dpaudit.refutation.certificate import Certificate, certificates_text
 from dpaudit.report.catalogue import Catalogue
+from dpaudit.report.display import Result as Result
 from dpaudit.report.formatting import format_result_label, make_shown_numbers, value_of
 from dpaudit.report.index import NOTHING_KNOWN, IndexRow, MissingAudit, render_index
 from dpaudit.report.render import render_html, render_markdown
 from dpaudit.report.schema import SCHEMA_VERSION, BudgetEntry, Environment, Report
-from dpaudit.report.shown import Result as Result
 from dpaudit.report.views import save_report
 
 _BEGAN = monotonic()

@@ -79,7 +79,7 @@ class ClaimGroup(Generic[R]):
 
 
 @dataclass
-class _Unnamed(Generic[R]):
+class _UnnamedGroup(Generic[R]):
     verdict: Verdict
     cause: Cause | None
     tiles: list[Tile[R]] = field(default_factory=list)
@@ -100,7 +100,7 @@ def group_claims(rows: Iterable[R], catalogue: Catalogue) -> list[ClaimGroup[R]]
     by_claim = dict[str, list[R]]()
     for row in rows:
         by_claim.setdefault(row.result.claim, []).append(row)
-    groups = dict[tuple[Verdict, str], _Unnamed[R]]()
+    groups = dict[tuple[Verdict, str], _UnnamedGroup[R]]()
     for claim, audits in by_claim.items():
         entry = catalogue.entries.get(claim)
         verdict = verdict_on([one.result.verdict for one in audits], entry)
@@ -108,7 +108,7 @@ def group_claims(rows: Iterable[R], catalogue: Catalogue) -> list[ClaimGroup[R]]
         tile = Tile(title=title, claim=claim, mark=_choose_mark(verdict, entry), rows=audits)
         cause = _get_refuting_cause(verdict, entry)
         key = (verdict, "" if cause is None else cause.name)
-        groups.setdefault(key, _Unnamed(verdict, cause)).tiles.append(tile)
+        groups.setdefault(key, _UnnamedGroup(verdict, cause)).tiles.append(tile)
     return [_make_group(one) for one in sorted(groups.values(), key=_get_group_sort_key)]
 
 
@@ -131,14 +131,14 @@ def _get_refuting_cause(verdict: Verdict, entry: CatalogueRow | None) -> Cause |
     return None if verdict != "refuted" or entry is None else entry.cause
 
 
-def _get_group_sort_key(group: _Unnamed[R]) -> tuple[int, int, bool, int]:
+def _get_group_sort_key(group: _UnnamedGroup[R]) -> tuple[int, int, bool, int]:
     ranked, cause, alone = list(_WITHOUT_CAUSE).index(group.verdict), group.cause, len(group.tiles)
     if cause is None:
         return ranked, len(_NATURES), False, -alone
     return ranked, _NATURES.index(cause.nature), not cause.privacy, -alone
 
 
-def _make_group(group: _Unnamed[R]) -> ClaimGroup[R]:
+def _make_group(group: _UnnamedGroup[R]) -> ClaimGroup[R]:
     verdict, cause, tiles = group.verdict, group.cause, group.tiles
     if cause is None:
         return ClaimGroup(title=_WITHOUT_CAUSE[verdict], text="", kind="", tiles=tiles)

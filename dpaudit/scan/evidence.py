@@ -18,8 +18,8 @@ from dpaudit.extension.package import Package, Subject
 from dpaudit.scan.finding import ScanFinding, ScanResult
 from dpaudit.scan.publication.disclosure import write_drafts
 from dpaudit.scan.publication.gallery import publish_scan, write_scan
-from dpaudit.scan.publication.known import PackageNotes
-from dpaudit.scan.remote.bench import Installed
+from dpaudit.scan.publication.known_findings import PackageNotes
+from dpaudit.scan.remote.bench import InstalledPackage
 from dpaudit.scan.remote.environments import place_of
 from dpaudit.scan.reproduction.reproduction import find_smallest_reproduction
 from dpaudit.scan.scan import file_of
@@ -31,7 +31,7 @@ _LEAST = 1.0  # below which there is no use to begin
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class ScanFiles:
     """The files of a scan: its page, its drafts, and its page in the gallery."""
 
     page: Path | None
@@ -66,7 +66,7 @@ def with_reproductions(
         available_cores() if workers is None else check.require_integer("workers", workers, least=1)
     )
     place = place_of(package, env)
-    installed = Installed(python=Path(place.command), code=Path(file_of(package)))
+    installed = InstalledPackage(python=Path(place.command), code=Path(file_of(package)))
     progress = progress or Silent()
     progress.start("reproducing", len(result.findings))
     until = time.monotonic() + seconds
@@ -83,7 +83,7 @@ def with_reproductions(
 @dataclass(frozen=True)
 class _Reproducing:
     subjects: Mapping[str, Subject]
-    installed: Installed
+    installed: InstalledPackage
     until: float
     workers: int
 
@@ -126,7 +126,7 @@ class _Reproducing:
 
 def write_scan_evidence(
     result: ScanResult, out: Path | None, gallery: Path | None, disclosure: Path
-) -> Written:
+) -> ScanFiles:
     """Write all that was asked for.
 
     Parameters
@@ -154,4 +154,4 @@ def write_scan_evidence(
         page = write_scan(result, out, known)
     drafts = write_drafts(result, disclosure, known)
     published = None if gallery is None else publish_scan(result, gallery)
-    return Written(page=page, drafts=tuple(drafts), published=published)
+    return ScanFiles(page=page, drafts=tuple(drafts), published=published)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.scan.candidates.pairs import FAMILIES, SubjectCandidate
-from dpaudit.scan.certification.certify import Certified
+from dpaudit.scan.certification.certify import CertifiedBound
 from dpaudit.scan.certification.floating import FloatingRan
 from dpaudit.scan.finding import FailedSearch
 
@@ -18,10 +18,10 @@ class Hypothesis(NamedTuple):
 
     candidate: SubjectCandidate
     claim: PackageClaim
-    result: Certified
+    result: CertifiedBound
 
 
-class Weighed(NamedTuple):
+class WeighedClaim(NamedTuple):
     """A claim on a pair, and the nats by which second looks speak against it."""
 
     candidate: SubjectCandidate

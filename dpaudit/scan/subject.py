@@ -23,13 +23,13 @@ from dpaudit.execution.failures import DrawTimeout, WorkerEnded, convert_unfores
 from dpaudit.execution.pool import Crew
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.scan.candidates.ascent import Ascent, Climbed, Guide, calls_in
+from dpaudit.scan.candidates.ascent import Ascent, AscentResult, Guide, calls_in
 from dpaudit.scan.candidates.pairs import FAMILIES, SubjectCandidate, make_subject_pairs
 from dpaudit.scan.candidates.screen import first_look, list_claim_points, second_look
 from dpaudit.scan.certification.certify import SampleSizes, certify_claim
 from dpaudit.scan.finding import FailedSearch
-from dpaudit.scan.hypotheses import Hypothesis, Ran, Weighed
-from dpaudit.scan.remote.foreign import DrawnTogether, Foreign
+from dpaudit.scan.hypotheses import Hypothesis, Ran, WeighedClaim
+from dpaudit.scan.remote.foreign import Foreign, SharedCall
 
 # Outputs of each dataset that a look takes.
 FIRST = 6
@@ -228,7 +228,7 @@ class SubjectScan:
         if self.guide is None or self.aside is None:
             return []
         apart = {id(one): size for one, size in looked}
-        best = dict[tuple[Any, ...], Climbed]()
+        best = dict[tuple[Any, ...], AscentResult]()
         for one in self._searched():
             worth = apart if one.is_of_outputs else self._moved
             beside = [
@@ -244,7 +244,7 @@ class SubjectScan:
         self.ran.pairs += len(best)
         return [replace(one.candidate, group=groups + n) for n, one in enumerate(best.values())]
 
-    def _searched(self) -> Iterator[Climbed]:
+    def _searched(self) -> Iterator[AscentResult]:
         """Yield the findings of searches in every setting, each in its share of the time."""
         if self.guide is None or self.aside is None:
             return
@@ -292,9 +292,9 @@ class SubjectScan:
                     self.ran.notes.append(said)
                 self.ran.declares_more = True
 
-    def _second_looks(self, candidates: Sequence[SubjectCandidate]) -> list[Weighed]:
+    def _second_looks(self, candidates: Sequence[SubjectCandidate]) -> list[WeighedClaim]:
         """Return each pair and claim with the nats that speak against it."""
-        found = list[Weighed]()
+        found = list[WeighedClaim]()
         for one in _in_turn(candidates):
             count = self._affordable(one.setting, len(candidates))
             if (sides := self._looked_at(one, count, "second look", first=not found)) is None:
@@ -302,7 +302,7 @@ class SubjectScan:
             self.ran.second += 1
             for claim in self.subject.claims:
                 at = list_claim_points(claim.guarantee(self.subject.parameters[one.setting]))
-                found.append(Weighed(one, claim, second_look(*sides, at)))
+                found.append(WeighedClaim(one, claim, second_look(*sides, at)))
         return found
 
     def _affordable(self, setting: int, pairs: int) -> int:
@@ -314,9 +314,9 @@ class SubjectScan:
 
     # What certifies
 
-    def _certify(self, weighed: Sequence[Weighed]) -> None:
+    def _certify(self, weighed: Sequence[WeighedClaim]) -> None:
         """Certify the worst candidate of each hypothesis, as far as it is worth it."""
-        best = dict[tuple[Any, ...], Weighed]()
+        best = dict[tuple[Any, ...], WeighedClaim]()
         for one in weighed:
             key = (*_get_candidate_order(one), id(one.claim))
             if key not in best or one.nats > best[key].nats:
@@ -392,7 +392,7 @@ class SubjectScan:
         count = min(count, ALONE) if mechanism.alone else count
         try:
             found = mechanism.observations(dataset, count, seed)
-        except DrawnTogether:
+        except SharedCall:
             return self._apart(one, dataset, count, seed)
         except WorkerEnded:
             mechanism = self._mechanisms[one.setting] = mechanism.one_by_one()
@@ -439,14 +439,14 @@ def _select_group_pairs(
     return selected
 
 
-def _worth_certifying(weighed: Iterable[Weighed]) -> list[Weighed]:
+def _worth_certifying(weighed: Iterable[WeighedClaim]) -> list[WeighedClaim]:
     """Return the evidence against a claim, and the worst of each relation and claim anyway.
 
     The worst of each family, relation and claim come before further settings, and relations that
     are claimed before others: where time is short, it goes to what is found only there.
     """
     ordered = sorted(weighed, key=lambda one: one.nats, reverse=True)
-    kept = list[tuple[int, bool, float, int, Weighed]]()
+    kept = list[tuple[int, bool, float, int, WeighedClaim]]()
     usual, ranks = set[tuple[str, int]](), Counter[tuple[str, str, int]]()
     for place, one in enumerate(ordered):
         relation, claim = one.candidate.relation, one.claim

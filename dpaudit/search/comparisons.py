@@ -23,7 +23,7 @@ from scipy.special import logsumexp, ndtr, ndtri
 from dpaudit._typing import Array
 from dpaudit.freezing.outputs import Output
 from dpaudit.freezing.recorder import Run
-from dpaudit.freezing.tracked import Comparison
+from dpaudit.freezing.tracked_noise import Comparison
 from dpaudit.search.choices import loss_of_sets
 
 _MOST = 24  # comparisons

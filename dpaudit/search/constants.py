@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dpaudit.freezing.tracked import is_installed
+from dpaudit.freezing.tracked_noise import is_installed
 
 _DEEPEST = 6
 _MOST = 64

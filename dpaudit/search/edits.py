@@ -19,7 +19,7 @@ from dpaudit.domains.layouts import Record, Start, Unit
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours.candidates import Candidate, Given
 from dpaudit.neighbours.cells import value_key
-from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.found_relations import chosen_relation
 from dpaudit.neighbours.records import Bounds, standing_out
 from dpaudit.neighbours.tables import Relation
 from dpaudit.search.space import PairSpace, UnitPair, space_of

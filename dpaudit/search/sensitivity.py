@@ -15,12 +15,12 @@ import dpaudit._validate as check
 from dpaudit.domains.reading import domain_of
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
 from dpaudit.freezing.recorder import fresh_copy
-from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.found_relations import chosen_relation
 from dpaudit.neighbours.metrics import Metric
 from dpaudit.neighbours.records import Bounds
 from dpaudit.neighbours.tables import Pair, Relation
-from dpaudit.search.apart import HuntApart, Range, SeenApart
 from dpaudit.search.constants import constants_of
+from dpaudit.search.distance_search import DistanceHunt, PairAtDistance, Range
 from dpaudit.search.edits import domain_around
 from dpaudit.search.engine import CALLS, Hunt
 from dpaudit.search.norms import Norm, norm_of
@@ -278,10 +278,10 @@ def _a_unit(
         raise InvalidArgument("domain", domain, expected)
     made, (name, measured) = domain_of(domain).made(default_rng(seed)), norm
     space = space_apart(made, metric, dataset=dataset, **_find_query_constants(query))
-    seen, unit = list[SeenApart](), math.inf
+    seen, unit = list[PairAtDistance](), math.inf
     for shorter in _SHORTER:
         sight = _Measure(query, measured, max(2, calls // len(_SHORTER)), _get_unit_distance)
-        hunt = HuntApart(space, Range(metric, unit), sight, default_rng(seed))
+        hunt = DistanceHunt(space, Range(metric, unit), sight, default_rng(seed))
         hunt.result()
         seen += hunt.seen
         unit = max((one.apart for one in seen), default=1.0) / shorter

@@ -28,7 +28,7 @@ from dpaudit.freezing import primitives, recorder
 from dpaudit.freezing.outputs import Output, flatten_output
 from dpaudit.freezing.patching import patch_primitives
 from dpaudit.freezing.recorder import Run
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing.tracked_noise import Call
 from dpaudit.search.choices import choice_size
 from dpaudit.search.comparisons import ComparisonLog, answers_of
 from dpaudit.search.invariants import Invariants, invariants_of, outputs_for

@@ -17,7 +17,7 @@ from dpaudit.domains.relations import GRAPH_RELATIONS, REMOVING, WHOLE, relation
 from dpaudit.domains.special import special_values
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours.cells import value_key
-from dpaudit.neighbours.found import REPLACE_NODE, Declared
+from dpaudit.neighbours.found_relations import REPLACE_NODE, DeclaredRelation
 from dpaudit.neighbours.metrics import Metric
 from dpaudit.neighbours.records import Ends, is_missing, records_of
 from dpaudit.neighbours.tables import Pair, Relation
@@ -340,7 +340,7 @@ def space_of(
     named = relation_in(domain, relation)
     if (frame := domain.frame) is not None:
         return _space_of_graphs(frame, named, dataset)
-    user = named.user if isinstance(named, Declared) else None
+    user = named.user if isinstance(named, DeclaredRelation) else None
     layout = of_user(domain.layout, user)
     starts = list(layout.made)
     if layout.start is not None:

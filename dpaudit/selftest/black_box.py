@@ -224,7 +224,7 @@ def _split_unit_groups(units: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
 
 
 @dataclass(frozen=True)
-class _Tried:
+class _FittedAttack:
     """A fitted attack, its promise, and thresholds for its scores."""
 
     name: str
@@ -235,13 +235,13 @@ class _Tried:
 
 def _select_promising_attacks(
     draws: _AnswerDraws, learners: Sequence[Learner], budget: SelfTestBudget
-) -> Sequence[_Tried]:
+) -> Sequence[_FittedAttack]:
     """Return the attacks that promise nearly as much as the best, on outputs unseen so far."""
     entries = draws.outputs(0, 1, "probing").size
     size = min(max(budget.learning // entries, 1), _MOST_LEARNED)
     learned = [draws.outputs(side, size, "learning") for side in (0, 1)]
     judging = [draws.outputs(side, budget.judging, "judging") for side in (0, 1)]
-    answer, tried = draws.answer, list[_Tried]()
+    answer, tried = draws.answer, list[_FittedAttack]()
     for learner in learners:
         name = learner.attack.name
         rng = default_rng(stream(draws.seed, answer.name, name))
@@ -252,7 +252,7 @@ def _select_promising_attacks(
             continue
         p, q = (np.asarray(score(side), dtype=np.float64) for side in judging)
         promised = choose_event(p, q, answer.delta).promised
-        tried.append(_Tried(name, score, promised, _choose_candidate_thresholds((p, q))))
+        tried.append(_FittedAttack(name, score, promised, _choose_candidate_thresholds((p, q))))
     if not tried:
         names = [learner.attack.name for learner in learners]
         raise InvalidArgument("attacks", names, "one that takes these outputs")
@@ -261,7 +261,7 @@ def _select_promising_attacks(
 
 
 def _choose_best_attack(
-    draws: _AnswerDraws, tried: Sequence[_Tried], trials: int
+    draws: _AnswerDraws, tried: Sequence[_FittedAttack], trials: int
 ) -> tuple[str, Score, _Rule, tuple[float, float]]:
     """Return the attack and event that promise most on many outputs, and the event's rates.
 
@@ -289,7 +289,7 @@ def _select_rival_attacks(promises: Sequence[float]) -> Sequence[int]:
 
 
 def _choose_attack_rules(
-    draws: _AnswerDraws, tried: Sequence[_Tried], trials: int
+    draws: _AnswerDraws, tried: Sequence[_FittedAttack], trials: int
 ) -> list[tuple[float, _Rule, tuple[float, float]]]:
     counts = draws.below([(one.score, one.thresholds) for one in tried], trials, "choosing")
     return [

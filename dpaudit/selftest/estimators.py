@@ -21,14 +21,14 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.selftest.laws import (
     Canaries,
+    CanaryScores,
     CoinPair,
     Coins,
     ExactLoss,
     Games,
     GaussianLawPair,
-    Learned,
+    LearnedEvent,
     NormPair,
-    Scored,
 )
 
 Run = Callable[[int, float, Generator], Array]
@@ -81,7 +81,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Spoiled:
+class SpoiledRun:
     """A run whose error probability or result is too large by a factor."""
 
     run: Run
@@ -122,10 +122,10 @@ _CANARIES = {
     ),
 }
 _SCORES = {
-    "scores of nothing, 120 canaries": Scored(canaries=120),
-    "scores of nothing, 60 of 120": Scored(canaries=120, fixed=True),
-    "mu bounded, scores of nothing, 120 canaries": Scored(canaries=120, curve=True),
-    "Gaussian scores, μ = 1, 200 canaries": Scored(canaries=200, mu=1.0),
+    "scores of nothing, 120 canaries": CanaryScores(canaries=120),
+    "scores of nothing, 60 of 120": CanaryScores(canaries=120, fixed=True),
+    "mu bounded, scores of nothing, 120 canaries": CanaryScores(canaries=120, curve=True),
+    "Gaussian scores, μ = 1, 200 canaries": CanaryScores(canaries=200, mu=1.0),
 }
 _LOSSES = {
     "Gaussian, μ = 1 at δ = 1e-5": ExactLoss(GaussianLawPair(1.0), 1e-5),
@@ -157,7 +157,7 @@ CASES: tuple[Case, ...] = (
         estimator="event, chosen first",
         law="Laplace, ε = 2",
         true=2.0,
-        run=Learned(epsilon=2.0, trials=30, each=25).run,
+        run=LearnedEvent(epsilon=2.0, trials=30, each=25).run,
         share=_SLOW,
         strict=0.2,
     ),
@@ -224,8 +224,8 @@ _SPOILED: tuple[Case, ...] = tuple(
     )
     for law, source in laws.items()
     for how, spoiled in (
-        ("twice the error", Spoiled(source.run, errors=2.0)),
-        ("5% too large", Spoiled(source.run, result=1.05)),
+        ("twice the error", SpoiledRun(source.run, errors=2.0)),
+        ("5% too large", SpoiledRun(source.run, result=1.05)),
     )
 )
 
@@ -234,7 +234,7 @@ CONTROLS: tuple[Case, ...] = (
         estimator="canaries' scores, twice the error",
         law="scores of nothing, 120 canaries",
         true=0.0,
-        run=Spoiled(Scored(canaries=120).run, errors=2.0),
+        run=SpoiledRun(CanaryScores(canaries=120).run, errors=2.0),
         share=_CHEAP,
     ),
     Case(
@@ -249,7 +249,7 @@ CONTROLS: tuple[Case, ...] = (
         estimator="event, chosen on what certifies",
         law="nothing leaks, ε = 0",
         true=0.0,
-        run=Learned(epsilon=0.0, trials=25).run_reusing,
+        run=LearnedEvent(epsilon=0.0, trials=25).run_reusing,
         share=0.1,
         most=300,
         quick=False,
@@ -258,7 +258,7 @@ CONTROLS: tuple[Case, ...] = (
         estimator="exact loss, lower end 5% too large",
         law=_GAUSSIAN,
         true=_LOSSES[_GAUSSIAN].epsilon,
-        run=Spoiled(_LOSSES[_GAUSSIAN].lower, result=1.05),
+        run=SpoiledRun(_LOSSES[_GAUSSIAN].lower, result=1.05),
         share=0.2,
         most=200,
     ),

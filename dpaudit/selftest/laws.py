@@ -223,7 +223,7 @@ def _of_event(hits: int, other: int, trials: int, delta: float, alpha: float) ->
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learned:
+class LearnedEvent:
     """Laplace noise of scale 1, moved by epsilon: an event is chosen, and certified by others.
 
     Every choice certifies ``each`` times, on outputs of its own. Whichever event was chosen,
@@ -318,7 +318,7 @@ def _of_guesses(law: Canaries, right: int, alpha: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scored:
+class CanaryScores:
     """Scores of canaries: N(mu, 1) where one was included, N(0, 1) where not, independently.
 
     With ``fixed`` exactly half are included. Guesses follow the plans that audits of scores have
@@ -362,7 +362,7 @@ class Scored:
 
 
 @lru_cache(maxsize=4096)
-def _of_plan(law: Scored, plan: scored.Plan, right: int, alpha: float) -> float:
+def _of_plan(law: CanaryScores, plan: scored.Plan, right: int, alpha: float) -> float:
     given = scored.log_probability_of_size(law.canaries // 2, law.canaries)
     coins = np.ones(law.canaries, dtype=np.int8)
     game = scored.CanaryGame(

@@ -129,7 +129,7 @@ class Rate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tested:
+class EstimatorTest:
     """An estimator on a law: how often it erred at each error probability, and how close it came.
 
     ``closeness`` is the median of certified over true epsilon at the first error probability;
@@ -202,7 +202,7 @@ class SelfTest:
 
     full: bool
     seed: int
-    tested: tuple[Tested, ...]
+    tested: tuple[EstimatorTest, ...]
     measured: tuple[KnownAnswerAudit, ...]
     seconds: float
     missing: tuple[MissingResult, ...] = ()
@@ -242,9 +242,9 @@ class SelfTest:
                 yield f"{one.name} is broken and was not refuted"
 
 
-_OUTCOMES = TypeAdapter[Tested | KnownAnswerAudit](Tested | KnownAnswerAudit)
-Outcome = Tested | KnownAnswerAudit | MissingResult
-Task = tuple[str, Callable[[], Tested | KnownAnswerAudit]]
+_OUTCOMES = TypeAdapter[EstimatorTest | KnownAnswerAudit](EstimatorTest | KnownAnswerAudit)
+Outcome = EstimatorTest | KnownAnswerAudit | MissingResult
+Task = tuple[str, Callable[[], EstimatorTest | KnownAnswerAudit]]
 
 
 def run(
@@ -305,7 +305,7 @@ def run(
     return SelfTest(
         full=size.full,
         seed=seed,
-        tested=tuple(one for one in found if isinstance(one, Tested)),
+        tested=tuple(one for one in found if isinstance(one, EstimatorTest)),
         measured=tuple(one for one in found if isinstance(one, KnownAnswerAudit)),
         seconds=time.monotonic() - began,
         missing=tuple(one for one in found if isinstance(one, MissingResult)),
@@ -362,7 +362,7 @@ def _quiet_when_interrupted() -> Iterator[None]:
 
 
 def _run_kept_task(
-    name: str, task: Callable[[], Tested | KnownAnswerAudit], where: Storing | None = None
+    name: str, task: Callable[[], EstimatorTest | KnownAnswerAudit], where: Storing | None = None
 ) -> Outcome:
     try:
         with one_thread(), use_storing(where), keep_audit(f"selftest: {name}", task) as ledger:
@@ -373,7 +373,9 @@ def _run_kept_task(
         return MissingResult(name, f"failed: {error}")
 
 
-def _in_words(task: Callable[[], Tested | KnownAnswerAudit]) -> Tested | KnownAnswerAudit:
+def _in_words(
+    task: Callable[[], EstimatorTest | KnownAnswerAudit],
+) -> EstimatorTest | KnownAnswerAudit:
     try:
         return task()
     except (DpauditError, KeyboardInterrupt):
@@ -382,7 +384,7 @@ def _in_words(task: Callable[[], Tested | KnownAnswerAudit]) -> Tested | KnownAn
         raise MechanismError(what_happened(error)) from error
 
 
-def _test_estimator_case(case: Case, control: bool, size: Size, seed: int) -> Tested:
+def _test_estimator_case(case: Case, control: bool, size: Size, seed: int) -> EstimatorTest:
     began, audits = time.process_time(), case.audits(size.audits)
     rates, closeness = list[Rate](), None
     for alpha in size.alphas[:1] if control else size.alphas:
@@ -391,7 +393,7 @@ def _test_estimator_case(case: Case, control: bool, size: Size, seed: int) -> Te
         rates.append(Rate(case.missed(certified), tried, alpha))
         if closeness is None and case.true > 0:
             closeness = float(np.median(certified)) / case.true
-    return Tested(
+    return EstimatorTest(
         estimator=case.estimator,
         law=case.law,
         true=case.true,
@@ -416,11 +418,11 @@ def _certify_case_audits(case: Case, audits: int, alpha: float, seed: int) -> Ar
     )
 
 
-def _test_verdicts_case(verdicts: Verdicts, size: Size, seed: int) -> Tested:
+def _test_verdicts_case(verdicts: Verdicts, size: Size, seed: int) -> EstimatorTest:
     began = time.monotonic()
     seeds = range(seed, seed + (_SEEDS if size.full else 1))
     wrong, audits = verdicts.errors(seeds, full=size.full)
-    return Tested(
+    return EstimatorTest(
         estimator=verdicts.name,
         law=verdicts.law,
         true=verdicts.true,

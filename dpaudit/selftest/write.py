@@ -25,7 +25,14 @@ from dpaudit.palette import with_night
 from dpaudit.report.formatting import format_integer, format_percent, format_significant
 from dpaudit.report.render import make_template_environment, markdown_text
 from dpaudit.report.schema import Environment
-from dpaudit.selftest.run import CERTAIN, CONFIDENCE, KnownAnswerAudit, Rate, SelfTest, Tested
+from dpaudit.selftest.run import (
+    CERTAIN,
+    CONFIDENCE,
+    EstimatorTest,
+    KnownAnswerAudit,
+    Rate,
+    SelfTest,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -280,7 +287,7 @@ def _all_answers(result: SelfTest) -> list[tuple[str, ...]]:
     ]
 
 
-def _format_soundness(one: Tested, sound: bool) -> str:
+def _format_soundness(one: EstimatorTest, sound: bool) -> str:
     if one.control:
         return "NOT CAUGHT" if sound else "caught"
     return "sound" if sound else "UNSOUND"
@@ -298,7 +305,7 @@ def _format_epsilon_cell(value: float) -> str:
     return "∞" if math.isinf(value) else format_significant(value, 4)
 
 
-def _make_tested_document(one: Tested) -> dict[str, Any]:
+def _make_tested_document(one: EstimatorTest) -> dict[str, Any]:
     return {
         "estimator": one.estimator,
         "law": one.law,

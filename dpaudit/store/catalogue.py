@@ -246,7 +246,7 @@ class OtherDecisions:
 
 
 @dataclass(frozen=True)
-class Merged:
+class StoreAdditions:
     """The additions to a store by `merge_stores`.
 
     Parameters
@@ -262,7 +262,7 @@ class Merged:
     others: tuple[OtherDecisions, ...] = ()
 
 
-def merge_stores(into: Store, others: Sequence[Store]) -> Merged:
+def merge_stores(into: Store, others: Sequence[Store]) -> StoreAdditions:
     """Add the content of other stores; return how much was new, and which decisions differed.
 
     Audits are the same if their identity is, and what two stores have of one is the same: where it
@@ -290,7 +290,7 @@ def merge_stores(into: Store, others: Sequence[Store]) -> Merged:
                 if count := _decisions_made_otherwise(into, other, row[1]):
                     differing.append(OtherDecisions(other.path, row[2], count))
     after = _count_store_rows(into)
-    return Merged(after[0] - before[0], after[1] - before[1], tuple(differing))
+    return StoreAdditions(after[0] - before[0], after[1] - before[1], tuple(differing))
 
 
 _FACTS = (

@@ -41,7 +41,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit._installed import is_installed, package_of
+from dpaudit._packages import is_installed, package_of
 from dpaudit.execution.shipping import find_file_imports, find_user_sources, import_late_modules
 from dpaudit.store.libraries import (
     find_changed_values,
@@ -72,7 +72,7 @@ from dpaudit.store.parts import (
     without_caches,
 )
 from dpaudit.store.reading import Reads, join_reads, reads_in, reads_of, variables_in
-from dpaudit.store.sealing import Identity, Unidentified
+from dpaudit.store.sealing import Identity, UnidentifiedValue
 from dpaudit.store.variables import says_where
 
 _SIZE = 16
@@ -96,7 +96,7 @@ def identified(*values: Any, caches: bool = False) -> Identity:
 
     Raises
     ------
-    Unidentified
+    UnidentifiedValue
         Something in them has none.
 
     Examples
@@ -183,7 +183,7 @@ class _ValueWalk:
         for name, one in [*put_into_libraries(), *changed, *settings_in_force(self.packages)]:
             try:
                 yield self._together("around", name, self._named(one))
-            except Unidentified as error:
+            except UnidentifiedValue as error:
                 self.unseen.add(f"a {error} (put into {name})")
 
     def of(self, value: Any) -> bytes:
@@ -200,10 +200,12 @@ class _ValueWalk:
         self._open[id(value)] = len(self._open)
         try:
             found = self._compound(value)
-        except Unidentified:
+        except UnidentifiedValue:
             raise
         except Exception as error:  # whatever other people's attributes and methods raise
-            raise Unidentified(f"{type(value).__module__}.{type(value).__qualname__}") from error
+            raise UnidentifiedValue(
+                f"{type(value).__module__}.{type(value).__qualname__}"
+            ) from error
         finally:
             del self._open[id(value)]
         # The value is kept, so that no other object gets its id while the walk goes on.
@@ -355,7 +357,7 @@ class _ValueWalk:
             if not name.startswith("_") and name not in ("In", "Out") and holds_numbers(one):
                 try:
                     found += [name, self._named(one)]
-                except Unidentified as error:
+                except UnidentifiedValue as error:
                     self.unseen.add(f"a {error} ({namespace.get('__name__')}.{name})")
         return found
 
@@ -440,7 +442,7 @@ class _ValueWalk:
         except Exception as error:  # what pickling other people's objects raises
             if isinstance(inner := getattr(value, "__wrapped__", None), FunctionType):
                 return self._together("wrapped", kind.__qualname__, inner)
-            raise Unidentified(f"{kind.__module__}.{kind.__qualname__}") from error
+            raise UnidentifiedValue(f"{kind.__module__}.{kind.__qualname__}") from error
         if isinstance(found, str):  # the name of an object in its module
             self._met(getattr(value, "__module__", None))
             return self._together("name", kind, found, getattr(value, "__wrapped__", None))

@@ -34,7 +34,7 @@ from dpaudit.store.cache import MOST, remove_stale_audits, set_aside
 from dpaudit.store.catalogue import MACHINE, MEASURED
 from dpaudit.store.file import Store, StoreError, decode_block, encode_block, seconds_of
 from dpaudit.store.identity import identified
-from dpaudit.store.sealing import Unidentified
+from dpaudit.store.sealing import UnidentifiedValue
 
 # A file that nobody named is begun when so much is at stake.
 _WORTH = 1.0  # seconds
@@ -167,7 +167,7 @@ def keep_audit(name: str, *known_by: Any) -> Iterator[RunLedger]:
         # With what caches hold: an answer that was kept before may be another than the code would
         # give now.
         identity = identified(name, known_by, caches=True)
-    except Unidentified as error:
+    except UnidentifiedValue as error:
         with _warn_if_not_kept(where, f"{name}: not kept: nothing identifies a {error}"):
             yield RunLedger()
         return
@@ -269,7 +269,7 @@ class KeptAudit(RunLedger):
         try:
             name = f"{MEASURED}{name}" if measures else name
             name = f"{name}: {self._about(about)}" if about is not None else name
-        except Unidentified:
+        except UnidentifiedValue:
             return compute()
         if known := self._decided(name):
             self.where.decided += 1
@@ -304,7 +304,7 @@ class KeptAudit(RunLedger):
         """Return the kept part of a stage; None if nothing identifies its task."""
         try:
             identity = identified(name, self._arguments(task), _describe_stage_units(units)).digest
-        except Unidentified:
+        except UnidentifiedValue:
             return None
         if measures:
             self.fact(identity, lambda: True, measures=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from dpaudit._installed import is_installed, package_of
+from dpaudit._packages import is_installed, package_of
 from dpaudit.store.parts import is_function
 from dpaudit.store.values import FAILS, parse_source
 

@@ -13,7 +13,7 @@ from dpaudit.store.packages import digest_of_packages
 _SIZE = 16
 
 
-class Unidentified(TypeError):
+class UnidentifiedValue(TypeError):
     """A value that nothing identifies across processes."""
 
 

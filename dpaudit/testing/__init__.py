@@ -32,7 +32,7 @@ from dpaudit.testing.audits import assert_not_refuted
 from dpaudit.testing.data import datasets, joined, vectors
 from dpaudit.testing.movement import assert_sensitivity
 from dpaudit.testing.neighbouring import pairs
-from dpaudit.testing.records import Joined, Records
+from dpaudit.testing.records import Records, TableJoin
 from dpaudit.testing.tabular import frame_pairs, frames
 
 __all__ = [
@@ -43,10 +43,10 @@ __all__ = [
     "Dates",
     "Edges",
     "Integers",
-    "Joined",
     "Numbers",
     "Records",
     "Schema",
+    "TableJoin",
     "Texts",
     "admm_states",
     "assert_not_refuted",

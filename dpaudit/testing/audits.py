@@ -19,7 +19,7 @@ from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_mechanism
 from dpaudit.mechanisms.mechanism import Mechanism
 from dpaudit.neighbours import Pair, Relation
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import FoundPair, find_pair_relation
+from dpaudit.neighbours.found_relations import FoundPair, find_pair_relation
 from dpaudit.neighbours.records import Bounds
 from dpaudit.redaction import convert_stray_argument
 from dpaudit.report.formatting import format_significant

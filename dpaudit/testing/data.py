@@ -16,7 +16,7 @@ import dpaudit._validate as check
 from dpaudit._typing import Array
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument
-from dpaudit.testing.records import Bounds, Joined, Records, as_records, bounds, size
+from dpaudit.testing.records import Bounds, Records, TableJoin, as_records, bounds, size
 
 _GRIDS = (1, 16, 2**20)
 # A shortened vector is no longer than asked in whatever order its squares are summed.
@@ -159,7 +159,7 @@ def _datasets(draw: DrawFn, records: Records) -> Dataset | Array:
 
 
 @st.composite
-def _draw_joined_tables(draw: DrawFn, records: Records) -> Joined:
+def _draw_joined_tables(draw: DrawFn, records: Records) -> TableJoin:
     drawn, sizes = [], bounds("rows", records.rows)
     for _ in range(draw_between(draw, records.nodes)):
         drawn.append(draw_rows(draw, draw_between(draw, records.columns), records, sizes))
@@ -168,7 +168,7 @@ def _draw_joined_tables(draw: DrawFn, records: Records) -> Joined:
         np.array([draw(st.integers(0, len(table) - 1)) for _ in range(rows)], dtype=np.int64)
         for table, _ in drawn
     )
-    return Joined(tuple(table for table, _ in drawn), mappings, drawn[0][1])
+    return TableJoin(tuple(table for table, _ in drawn), mappings, drawn[0][1])
 
 
 def datasets(records: Records | None = None) -> SearchStrategy[Dataset | Array]:
@@ -189,7 +189,7 @@ def datasets(records: Records | None = None) -> SearchStrategy[Dataset | Array]:
     return _datasets(as_records(records))
 
 
-def joined(records: Records | None = None) -> SearchStrategy[Joined]:
+def joined(records: Records | None = None) -> SearchStrategy[TableJoin]:
     """Return a strategy for joined tables.
 
     Parameters

@@ -25,7 +25,7 @@ import dpaudit._validate as check
 import dpaudit.redaction as redaction
 from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText
 from dpaudit.neighbours import Pair, Relation, Table, compare
-from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.found_relations import chosen_relation
 from dpaudit.neighbours.records import Bounds
 from dpaudit.redaction import Record
 from dpaudit.search.engine import CALLS, Hunt

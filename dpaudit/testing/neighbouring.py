@@ -37,7 +37,7 @@ from dpaudit.testing.data import (
     joined,
     shorten_vector,
 )
-from dpaudit.testing.records import Joined, Records, as_records, bounds
+from dpaudit.testing.records import Records, TableJoin, as_records, bounds
 
 Data = Dataset | Array
 # Takes records and a number of columns.
@@ -56,7 +56,7 @@ def pairs(
         ``replace-column`` or ``replace-tuple``.
     records
         A description of the records; `Records()` by default. Plain arrays if they have no labels;
-        under ``replace-tuple`` the data are `Joined`.
+        under ``replace-tuple`` the data are `TableJoin`.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def _draw_flipped_column(
 
 
 @st.composite
-def _draw_joined_pair(draw: DrawFn, chosen: Relation, records: Records) -> Pair[Joined]:
+def _draw_joined_pair(draw: DrawFn, chosen: Relation, records: Records) -> Pair[TableJoin]:
     one = draw(joined(records))
     number = draw(st.integers(0, len(one.tables) - 1))
     table = one.tables[number]

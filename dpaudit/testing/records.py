@@ -126,7 +126,7 @@ def _labels(given: object) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
+class TableJoin:
     """Tables and the mappings of their join: the smallest data that `REPLACE_TUPLE` applies to.
 
     Parameters
@@ -140,7 +140,7 @@ class Joined:
 
     Examples
     --------
-    >>> Joined((np.ones((2, 1)), np.ones((1, 2))), (np.array([0, 1]), np.array([0, 0])), \
+    >>> TableJoin((np.ones((2, 1)), np.ones((1, 2))), (np.array([0, 1]), np.array([0, 0])), \
 np.ones(2)).as_table().features
     array([[1., 0., 0.],
            [1., 0., 0.],

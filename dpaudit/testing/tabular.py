@@ -26,7 +26,7 @@ from dpaudit.domains.columns import (
 from dpaudit.domains.schemas import Schema
 from dpaudit.errors import InvalidArgument, UnknownName, VerbatimText
 from dpaudit.neighbours import Pair
-from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.found_relations import chosen_relation
 from dpaudit.testing.records import Bounds, bounds
 
 Record = list[Any]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from dpaudit._typing import Array
-from dpaudit.freezing import tracked
+from dpaudit.freezing import tracked_noise
 from dpaudit.tracing import arithmetic, rows
 from dpaudit.tracing.spread import (
     DifferenceNorms,
@@ -64,7 +64,7 @@ class BoundedReading:
 
     def refuse(self, reason: str) -> NoBound:
         """Note a refusal, for good, and return the error to raise for it."""
-        self.refuse_at(tracked.place(), reason)
+        self.refuse_at(tracked_noise.place(), reason)
         return NoBound(reason)
 
     def refuse_at(self, place: str, reason: str) -> None:

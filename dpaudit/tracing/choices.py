@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing.tracked_noise import Call
 from dpaudit.tracing.discrete import Chances, CommonDraw
 from dpaudit.tracing.inverse import Inverse, InversePiece, function_of_uniform
 from dpaudit.tracing.located_noise import Exponential, WholeNoise

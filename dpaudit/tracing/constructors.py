@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.freezing import tracked
+from dpaudit.freezing import tracked_noise
 from dpaudit.tracing.bounded_arrays import BoundedArray, BoundedReading, as_spread
 from dpaudit.tracing.spread import make_constant_spread
 
@@ -65,7 +65,7 @@ def _make_bounded_converter(
 
 def _is_of_a_library(frame: Any) -> bool:
     name = frame.f_globals.get("__name__", "")
-    return name.startswith("dpaudit.") or tracked.is_installed(frame.f_code.co_filename)
+    return name.startswith("dpaudit.") or tracked_noise.is_installed(frame.f_code.co_filename)
 
 
 def _is_bounded(value: Any) -> bool:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.freezing import recorder, tracked
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing import recorder, tracked_noise
+from dpaudit.freezing.tracked_noise import Call
 from dpaudit.tracing.choices import other_draw, other_noise
 from dpaudit.tracing.discrete import KINDS, Chances, CommonDraw, SteppedValue, have_near_misses
 from dpaudit.tracing.located_noise import PendingNoise
@@ -131,7 +131,7 @@ class LawState(recorder.State):
 
     def refuse(self, reason: str) -> NoLaw:
         """Note why there is no law, for good, and return the error to raise for it."""
-        return self.refuse_for((tracked.place(), reason))
+        return self.refuse_for((tracked_noise.place(), reason))
 
     def refuse_for(self, refusal: tuple[str | None, str]) -> NoLaw:
         """Note a place and a reason, for good, and return the error to raise for them."""
@@ -140,7 +140,7 @@ class LawState(recorder.State):
 
     def note_look(self) -> None:
         """Note the first line that looks at a draw by itself."""
-        self.look = self.look or tracked.place()
+        self.look = self.look or tracked_noise.place()
 
     def end_as_impossible(self) -> NoLaw:
         """Note that a noisy value is given that is never drawn, and return the error to raise."""
@@ -149,7 +149,7 @@ class LawState(recorder.State):
 
     def stack(self) -> list[str]:
         """Return the line that draws, alone: that is quick."""
-        return [tracked.place()]
+        return [tracked_noise.place()]
 
     def form(self, call: Call, location: Any, scale: Any) -> Any:
         """Return noise of a call, or a noisy value where the primitive is given its centre."""
@@ -182,7 +182,7 @@ class LawState(recorder.State):
             raise self.refuse("a draw is used twice")
         if parameters.refusal is not None:
             raise self.refuse(parameters.refusal)
-        meeting = NoisyValue(kind, tracked.place(), parameters)
+        meeting = NoisyValue(kind, tracked_noise.place(), parameters)
         self.meetings.append(meeting)
         return np.array(self._meet(meeting))
 

@@ -16,7 +16,7 @@ from typing import Any
 from dpaudit._typing import Array
 from dpaudit.freezing import primitives, recorder
 from dpaudit.freezing.recorder import Run
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing.tracked_noise import Call
 from dpaudit.tracing.draws import LawState, Meet, NoisyValue
 from dpaudit.tracing.pending import decide_pending_noise
 from dpaudit.tracing.watching import WarningState

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit._typing import Array
-from dpaudit.freezing import tracked
+from dpaudit.freezing import tracked_noise
 from dpaudit.tracing.bounded_arrays import BoundedArray, BoundedReading, CentreMovement, as_spread
 from dpaudit.tracing.spread import make_history_spread, spread_out
 from dpaudit.tracing.unmet import Unmet
@@ -115,7 +115,11 @@ def release(
         raise reading.refuse("the scale of noise is 0")
     reading.steps.append(
         CentreMovement(
-            place=tracked.place(), kind=kind, scale=least, norms=moved.norms, shape=noise.shape
+            place=tracked_noise.place(),
+            kind=kind,
+            scale=least,
+            norms=moved.norms,
+            shape=noise.shape,
         )
     )
     return BoundedArray(reading, make_history_spread(sign * moved.sample.astype(float) + noise))

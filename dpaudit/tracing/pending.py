@@ -22,7 +22,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from dpaudit._typing import Array
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing.tracked_noise import Call
 from dpaudit.tracing.lanes import Lanes
 from dpaudit.tracing.unmet import LINEAR, Unmet
 

@@ -21,8 +21,8 @@ from flint import arb
 from scipy.special import betaincinv
 
 from dpaudit.verification.document import Document, Outcome
-from dpaudit.verification.drawn import Reader
 from dpaudit.verification.reals import Real, UndecidedComparison, exp, largest
+from dpaudit.verification.redrawn_counts import Reader
 
 _INSIDE = 1e-11  # of a rate: the interval is a little wider than its ends are computed
 # Each row costs two tails of a binomial law in ball arithmetic; the limits bound the work that a

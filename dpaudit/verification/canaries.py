@@ -32,7 +32,6 @@ from dpaudit.errors import shorten_repr
 from dpaudit.estimation import canaries, inclusion
 from dpaudit.estimation.canaries import Design
 from dpaudit.verification.document import Document, Outcome
-from dpaudit.verification.drawn import Reader
 from dpaudit.verification.reals import (
     Real,
     binomial,
@@ -41,6 +40,7 @@ from dpaudit.verification.reals import (
     largest,
     smallest,
 )
+from dpaudit.verification.redrawn_counts import Reader
 
 CLAIM = "canaries"
 DESIGNS = canaries.DESIGNS
@@ -69,7 +69,7 @@ class CanaryStatement:
 
 
 @dataclass(frozen=True)
-class Rechecked:
+class RecomputedCanaries:
     """The recomputed numbers of a certificate, its failures, and its distance below the limit."""
 
     outcome: Outcome
@@ -77,7 +77,7 @@ class Rechecked:
     failures: tuple[str, ...]
 
 
-def verify_canary_scores(document: Document, reader: Reader) -> Rechecked:
+def verify_canary_scores(document: Document, reader: Reader) -> RecomputedCanaries:
     """Return the recomputed numbers, and the failures.
 
     Raises
@@ -107,7 +107,7 @@ def verify_canary_scores(document: Document, reader: Reader) -> Rechecked:
     # holds alpha is undecided and gets more digits.
     if not least < alpha:
         wrong.append(_too_likely(least, reader))
-    return Rechecked(
+    return RecomputedCanaries(
         _make_canary_outcome(stated, least, alpha, tuple(told)), alpha / least, tuple(wrong)
     )
 

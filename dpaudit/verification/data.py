@@ -14,7 +14,7 @@ from typing import Any
 
 from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText
 from dpaudit.verification.document import Document
-from dpaudit.verification.drawn import Reader
+from dpaudit.verification.redrawn_counts import Reader
 
 _KEYS = {"domain", "dataset", "neighbour", "user"}
 

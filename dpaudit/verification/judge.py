@@ -8,7 +8,7 @@ what keeps them from being those of the claim as published, and ``FORMER_SOURCES
 certificates state the claim's source.
 
 A refutation by drawing rests on the code that drew: it is judged on fresh draws
-(`dpaudit.verification.drawn`).
+(`dpaudit.verification.redrawn_counts`).
 
 A certificate is data. The name of its claim is looked up among installed ones; no code is imported
 and no file is opened that it names.
@@ -43,12 +43,12 @@ from dpaudit.reals import (
 )
 from dpaudit.verification.data import OtherPair
 from dpaudit.verification.document import Document, Outcome, Verdict, read
-from dpaudit.verification.drawn import Reader, draw_afresh, find_unreproduced_numbers
 from dpaudit.verification.mechanism import draw_by_reader, of_reader, summary_of
-from dpaudit.verification.replayed import replay_reader_mechanism
+from dpaudit.verification.redrawn_counts import Reader, draw_afresh, find_unreproduced_numbers
+from dpaudit.verification.replay_certificates import replay_reader_mechanism
 
 if TYPE_CHECKING:
-    from dpaudit.verification.canaries import Rechecked
+    from dpaudit.verification.canaries import RecomputedCanaries
 from dpaudit.verification.misstatements import (
     find_disagreement,
     find_misstatements,
@@ -163,7 +163,7 @@ def _of_proof(document: Document, reader: Reader) -> Verdict:
     return verify_proof(document, reader)
 
 
-def _at_confidence(document: Document, found: Rechecked) -> Verdict:
+def _at_confidence(document: Document, found: RecomputedCanaries) -> Verdict:
     """Return a verdict at the reader's confidence: that of the file decides nothing."""
     return Verdict(
         claim=document.claim,

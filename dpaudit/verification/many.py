@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 import dpaudit.redaction as redaction
 from dpaudit.errors import DpauditError, MechanismError, what_happened
 from dpaudit.verification.document import Document, Verdict
-from dpaudit.verification.drawn import Reader
 from dpaudit.verification.judge import verify
+from dpaudit.verification.redrawn_counts import Reader
 
 Checked = tuple[int, "Verdict | DpauditError"]
 """The place of a certificate among those that are asked for, and its verdict or why it has none."""

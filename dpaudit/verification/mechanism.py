@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dpaudit.errors import DataError, VerbatimText, shorten_repr
 from dpaudit.verification.data import is_made, pair_of_the_file, sides_of, user_of, words_of_domain
 from dpaudit.verification.document import Document
-from dpaudit.verification.drawn import (
+from dpaudit.verification.redrawn_counts import (
     AuditDeadline,
     FreshAudit,
     Reader,
@@ -261,7 +261,7 @@ def _pair(document: Document, reader: Reader) -> Pair[Any]:
 
 def _relate_datasets(document: Document, reader: Reader, dataset: Any, neighbour: Any) -> Pair[Any]:
     """Return two datasets as a pair, under the relation of the reader or of the file."""
-    from dpaudit.neighbours.found import declare_relation, find_pair_relation
+    from dpaudit.neighbours.found_relations import declare_relation, find_pair_relation
 
     if reader.relation is not None:
         declares = getattr(reader.mechanism, "names_datasets", False)
@@ -287,7 +287,7 @@ def _refuse_own_distance(document: Document, relation: str) -> None:
 
 def _chosen_relation(pair: Pair[Any], reader: Reader) -> tuple[str, ...]:
     """Return a reservation where nobody but the file says why the two are neighbours."""
-    from dpaudit.neighbours.found import (
+    from dpaudit.neighbours.found_relations import (
         difference_in_words,
         format_relation_words,
         is_usual,

@@ -19,7 +19,7 @@ from dpaudit.extension.settings import Settings
 from dpaudit.verification import attack_tables
 from dpaudit.verification.attack_tables import Counts
 from dpaudit.verification.document import Document
-from dpaudit.verification.drawn import Reader
+from dpaudit.verification.redrawn_counts import Reader
 
 CLAIM = "outputs"
 _COUNTS_OF_FILE = (

@@ -20,7 +20,7 @@ from dpaudit.proving import checker
 from dpaudit.verification.document import Document, Verdict
 
 if TYPE_CHECKING:
-    from dpaudit.verification.drawn import Reader
+    from dpaudit.verification.redrawn_counts import Reader
 
 _UNKNOWN = "only the file says what code this is: --mechanism module:function compares it"
 

@@ -15,7 +15,7 @@ from dpaudit.verification.linear import NOTHING, convert_to_nearest_double
 from dpaudit.verification.views import Checking
 
 if TYPE_CHECKING:
-    from dpaudit.verification.drawn import Reader
+    from dpaudit.verification.redrawn_counts import Reader
 
 # A share of each coefficient, for constants of other machines, and of its summands, whose
 # rounding is what is left where they cancel.
@@ -39,8 +39,8 @@ def compare_code(checking: Checking, reader: Reader) -> tuple[list[str], list[st
     """
     if reader.mechanism is None:
         return [], [_UNKNOWN]
-    from dpaudit.affine.elsewhere import reread_views
     from dpaudit.affine.form import NotAffine
+    from dpaudit.affine.isolated_views import reread_views
     from dpaudit.execution.processes import Limits
     from dpaudit.mechanisms.foreign.isolation import Isolation
 

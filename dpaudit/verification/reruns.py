@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import shorten_repr
-from dpaudit.verification.drawn import Reader
+from dpaudit.verification.redrawn_counts import Reader
 
 if TYPE_CHECKING:
     from dpaudit.execution.units import Unit

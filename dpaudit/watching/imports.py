@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .containing import imports_contain
-from .settled import refers_to_results
+from .import_results import refers_to_results
 
 
 def keeps_nothing_read(given: Any, own: Sequence[str], before: Iterable[str]) -> bool:

@@ -23,7 +23,7 @@ from dpaudit.accounting.events import (
 from dpaudit.accounting.samples import if_shared, ways_of, worse_reading
 from dpaudit.accounting.sharing import one_sample
 from dpaudit.accounting.strongest_guarantee import proved_guarantee
-from dpaudit.accounts.shown import as_html
+from dpaudit.accounts.display import as_html
 from dpaudit.cli.main import main
 from dpaudit.errors import InvalidArgument
 

@@ -32,6 +32,7 @@ from dpaudit.accounts.account import (
     account_for,
 )
 from dpaudit.accounts.curves import _make_accountant_curve, _trade_off
+from dpaudit.accounts.display import format_answer_row
 from dpaudit.accounts.releases import _parse_fraction_share, parameters_of
 from dpaudit.accounts.sharing import (
     GROUPS,
@@ -45,7 +46,6 @@ from dpaudit.accounts.sharing import (
     tables_of,
     ways_of_part,
 )
-from dpaudit.accounts.shown import format_answer_row
 from dpaudit.accounts.target import AccountPart, AccountTarget
 from dpaudit.accounts.training import (
     COVERED,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpaudit import Pair, relation
-from dpaudit.adapters.federated import FlowerMod, NVFlareFilter
+from dpaudit.adapters.federated_updates import FlowerMod, NVFlareFilter
 from dpaudit.adapters.opacus import OpacusStep, OpacusTraining
 from dpaudit.errors import DpauditError, InvalidArgument
 from dpaudit.guarantees.kinds import GaussianDP

@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 import dpaudit
 import dpaudit.affine.view as viewing
 from dpaudit.accounting.pairs.composition import Bracket
-from dpaudit.affine.certificate import _convert_change, _Written, certify_views
+from dpaudit.affine.certificate import _convert_change, _ProgramWriter, certify_views
 from dpaudit.affine.changes import Box, Direction, L1Ball, L2Ball, root_between
 from dpaudit.affine.form import NotAffine
 from dpaudit.affine.inputs import AdaptiveInputs
@@ -392,7 +392,7 @@ def test_matrices_of_equal_places_are_written_by_their_numbers():
     def send(x, rng):
         return [np.diag(one) @ x + rng.normal(size=2) for one in ([1.0, 2.0], [1.0, 3.0])]
 
-    written = _Written(read_recursion(send, PAIR, runs=FEW).program)
+    written = _ProgramWriter(read_recursion(send, PAIR, runs=FEW).program)
     assert [one["numbers"] for one in written.matrices] == [[1.0, 2.0], [1.0, 3.0]]
 
 

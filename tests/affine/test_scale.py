@@ -11,10 +11,10 @@ import pytest
 import dpaudit
 from dpaudit.affine import krylov, view
 from dpaudit.affine.changes import Box, Direction, L1Ball, L2Ball
-from dpaudit.affine.clamped import clamp_view
 from dpaudit.affine.form import ids_of
 from dpaudit.affine.graph import Withheld
 from dpaudit.affine.krylov import enclose_mu
+from dpaudit.affine.noise_equations import clamp_view
 from dpaudit.affine.reading import read_recursion
 from dpaudit.affine.substitution import MidpointEnclosure, Parts, SparseEntries, StateSubstitution
 from dpaudit.affine.view import View

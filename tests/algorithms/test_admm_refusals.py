@@ -5,7 +5,7 @@ import pytest
 
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import ring
-from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given
+from dpaudit.algorithms.problems.schedules import Constant, Geometric, TableSchedule
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.fdml import FDML
 from dpaudit.algorithms.sharing.noise import MessageNoise, ParameterNoise
@@ -81,7 +81,7 @@ def test_what_is_no_schedule_is_refused_by_name(name, value):
 @pytest.mark.parametrize("name", ["penalty", "dual_step", "noise_rate"])
 def test_a_schedule_that_does_not_fit_is_refused_by_both_names(name):
     with pytest.raises(InvalidArgument, match=rf"^{name}\.table: got shape \(1, 1\), expected"):
-        consensus(**{name: Given(((1.0,),))})
+        consensus(**{name: TableSchedule(((1.0,),))})
     with pytest.raises(InvalidArgument, match=rf"^{name}\.first: got 3 numbers, expected"):
         consensus(**{name: Geometric((1.0, 2.0, 3.0), 1.0)})
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given
+from dpaudit.algorithms.problems.schedules import Constant, Geometric, TableSchedule
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws.exponential_norm import convert_noise_to_uniforms, draw_exponential_norm_noise
 
@@ -96,10 +96,10 @@ def test_geometric_is_the_papers_figure_1():
 
 def test_schedules_are_values():
     table = np.array([[1.0, 2.0], [3.0, 4.0]])
-    assert Given(table) == Given(((1.0, 2.0), (3.0, 4.0)))
+    assert TableSchedule(table) == TableSchedule(((1.0, 2.0), (3.0, 4.0)))
     assert hash(Geometric([1.0, 2.0], 1.1)) == hash(Geometric((1.0, 2.0), 1.1))
     table[0, 0] = -1
-    np.testing.assert_array_equal(Given(((1.0, 2.0),)).values(1, 2), [[1.0, 2.0]])
+    np.testing.assert_array_equal(TableSchedule(((1.0, 2.0),)).values(1, 2), [[1.0, 2.0]])
 
 
 @pytest.mark.parametrize(
@@ -112,10 +112,10 @@ def test_schedules_are_values():
         (lambda: Geometric("fast", 1.0), "first"),
         (lambda: Geometric((1.0, 2.0), 1.0).values(2, 3), "first"),
         (lambda: Geometric(1.0, 0.5).values(2000, 1), "ratio"),
-        (lambda: Given(((1.0, 0.0),)), "table"),
-        (lambda: Given((1.0, 2.0)), "table"),
-        (lambda: Given(((1.0, 2.0),)).values(2, 2), "table"),
-        (lambda: Given(((1.0, 2.0),)).values(1, 3), "table"),
+        (lambda: TableSchedule(((1.0, 0.0),)), "table"),
+        (lambda: TableSchedule((1.0, 2.0)), "table"),
+        (lambda: TableSchedule(((1.0, 2.0),)).values(2, 2), "table"),
+        (lambda: TableSchedule(((1.0, 2.0),)).values(1, 3), "table"),
     ],
 )
 def test_bad_schedules_are_refused_by_name(build, name):

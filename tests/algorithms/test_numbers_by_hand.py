@@ -63,7 +63,13 @@ from dpaudit.algorithms.problems.regularisers import (
     elastic_net,
     project_on_ball,
 )
-from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given, as_schedule, table_of
+from dpaudit.algorithms.problems.schedules import (
+    Constant,
+    Geometric,
+    TableSchedule,
+    as_schedule,
+    table_of,
+)
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize, DecayingStepSize
 from dpaudit.algorithms.sharing.algorithm import SharingADMM
 from dpaudit.algorithms.sharing.noise import (
@@ -180,15 +186,18 @@ def test_regularisers_by_hand():
 def test_schedules_by_hand():
     assert Geometric((2.0, 3.0), 0.5).values(3, 2).tolist() == [[2, 3], [1, 1.5], [0.5, 0.75]]
     assert Geometric(2.0, 1.0).values(1, 3).tolist() == [[2.0, 2.0, 2.0]]
-    assert Given([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).values(2, 2).tolist() == [[1, 2], [3, 4]]
+    assert TableSchedule([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).values(2, 2).tolist() == [
+        [1, 2],
+        [3, 4],
+    ]
     assert as_schedule("x", 0.5) == Constant(0.5)
     assert table_of("x", Constant(2.0), 1, 2).tolist() == [[2.0, 2.0]]
     for schedule, rows, nodes in (
         (Geometric((1.0, 2.0), 1.0), 2, 3),
         (Geometric(1.0, 0.1), 400, 1),
         (Geometric(1.0, 10.0), 400, 1),
-        (Given([[1.0, 2.0]]), 2, 2),
-        (Given([[1.0, 2.0]]), 1, 1),
+        (TableSchedule([[1.0, 2.0]]), 2, 2),
+        (TableSchedule([[1.0, 2.0]]), 1, 1),
     ):
         with pytest.raises(InvalidArgument, match=r"^rate\."):
             table_of("rate", schedule, rows, nodes)
@@ -197,7 +206,7 @@ def test_schedules_by_hand():
             as_schedule("x", bad)
     for table in ([[0.0]], [[-1.0]], [[math.inf]], [1.0]):
         with pytest.raises(InvalidArgument, match="table"):
-            Given(table)
+            TableSchedule(table)
 
 
 def test_step_sizes_by_hand():
@@ -296,8 +305,8 @@ def test_updates_of_a_graph_are_node_by_node():
     algorithm = ConsensusADMM(
         graph=star(3),
         iterations=2,
-        noise_rate=Given([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
-        penalty=Given([[1.0, 1.0, 2.0], [3.0, 1.0, 4.0]]),
+        noise_rate=TableSchedule([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+        penalty=TableSchedule([[1.0, 1.0, 2.0], [3.0, 1.0, 4.0]]),
         regulariser_weight=0.6,
     )
     found = node_updates(algorithm, (10, 20, 30))

@@ -14,7 +14,7 @@ import pytest
 from numpy.random import default_rng
 
 import dpaudit
-from dpaudit.auditing import Audited, calls
+from dpaudit.auditing import AuditOutcome, calls
 from dpaudit.auditing.estimators.group_sequential import LookClock
 from dpaudit.auditing.sampling.schedule import Schedule
 from dpaudit.execution import Executor
@@ -144,7 +144,7 @@ def _of(verdict, lower, *, interrupted=False):
         notes=[],
         counts={},
     )
-    return Audited(result, None, interrupted)
+    return AuditOutcome(result, None, interrupted)
 
 
 @pytest.mark.parametrize(

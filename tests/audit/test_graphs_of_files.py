@@ -5,7 +5,7 @@ import pytest
 
 from dpaudit.auditing.specification.audits_file import records_from
 from dpaudit.errors import DataError
-from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.neighbours.found_relations import find_pair_relation
 
 PATH, CYCLE = networkx.path_graph(4), networkx.cycle_graph(4)
 

@@ -21,7 +21,7 @@ from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Executor
 from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
 from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_mechanism
-from dpaudit.neighbours.found import FoundPair
+from dpaudit.neighbours.found_relations import FoundPair
 from dpaudit.report.formatting import make_shown_numbers
 from dpaudit.store.catalogue import list_store_entries
 from dpaudit.store.file import Store

@@ -17,7 +17,7 @@ from dpaudit.execution import Executor
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
-from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.neighbours.found_relations import find_pair_relation
 from dpaudit.neighbours.smaller import find_shared_records, size_of
 
 VALUES = np.linspace(0.1, 1.0, 20)

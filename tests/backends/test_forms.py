@@ -18,7 +18,7 @@ from dpaudit.execution.backends import Backend
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_reference
-from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.neighbours.found_relations import find_pair_relation
 
 from .test_cluster import cluster, free_port
 

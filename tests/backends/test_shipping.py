@@ -12,7 +12,7 @@ import pytest
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import shipping
 from dpaudit.execution.importing import importable
-from dpaudit.execution.shipping import Shipped, modules_of
+from dpaudit.execution.shipping import PackedTask, modules_of
 
 FILES = {
     "of_mine.py": "import numpy\nfrom pack.inner import one\nX = 'lazily:thing'\n",
@@ -75,7 +75,7 @@ def test_too_much_is_refused_by_name(folder, monkeypatch):
 def test_another_process_imports_it_from_memory(folder, tmp_path):
     inner = b"cof_mine\none\n."
     blob = tmp_path / "blob"
-    blob.write_bytes(pickle.dumps(Shipped(modules_of(needing("of_mine")), inner)))
+    blob.write_bytes(pickle.dumps(PackedTask(modules_of(needing("of_mine")), inner)))
     code = (
         "import pickle, sys; task = pickle.load(open(sys.argv[1], 'rb')); print(task()); "
         "import of_mine, inspect; print(of_mine.__file__, inspect.getsource(task).strip())"
@@ -92,5 +92,5 @@ def test_another_process_imports_it_from_memory(folder, tmp_path):
 def test_modules_decide_the_digest(folder):
     one = modules_of(needing("helping"))
     other = {"helping": (b"def four(): return 5\n", False)}
-    assert Shipped(one, b"").digest == Shipped(dict(one), b"x").digest
-    assert Shipped(one, b"").digest != Shipped(other, b"").digest
+    assert PackedTask(one, b"").digest == PackedTask(dict(one), b"x").digest
+    assert PackedTask(one, b"").digest != PackedTask(other, b"").digest

@@ -86,7 +86,7 @@ SPACES = {
     "stars": lambda: utility.build_star_space(STAR),
     "risks of stars": lambda: discussion.space_of(STAR, lambda found: found.risk),
     "laws": lambda: composition.build_law_pair_space(
-        composition.Composed(epsilon=0.5, delta=0.01, count=3)
+        composition.CompositionSettings(epsilon=0.5, delta=0.01, count=3)
     ),
     "iterations": lambda: iterated.build_lemma_space(
         iterations.IterationSetting(parties=3, loss="logistic"),

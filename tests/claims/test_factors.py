@@ -10,7 +10,10 @@ import pytest
 from numpy.random import default_rng
 
 import dpaudit.extension.registry as registry
-from dpaudit.algorithms.multistep.claims.proof.iteration import Audited, draw_integer_iteration
+from dpaudit.algorithms.multistep.claims.proof.iteration import (
+    EquationAudit,
+    draw_integer_iteration,
+)
 from dpaudit.algorithms.sharing.claims.hu2019.growth import growth
 from dpaudit.algorithms.sharing.claims.hu2019.iterations import (
     IterationSetting,
@@ -71,7 +74,7 @@ def test_equations_with_a_larger_right_side_are_told(name):
 @pytest.mark.parametrize("factor", [0.5, 1.0])
 def test_an_equality_is_a_distance_and_the_others_are_an_excess(number, factor):
     rng, sizes = default_rng(0), {"inner_steps": 2, "neighbours": 1, "dimension": 2}
-    audited = Audited(number=number, version="published", factor=factor, **sizes)
+    audited = EquationAudit(number=number, version="published", factor=factor, **sizes)
     for _ in range(5):
         it = draw_integer_iteration(audited, rng)
         left, right = audited.values(it)

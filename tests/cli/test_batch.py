@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import pytest
 
 import dpaudit.cli.batch as batch
-from dpaudit.cli.audited import format_verify_command
+from dpaudit.cli.audited_code import format_verify_command
 from dpaudit.cli.batch import Batch, _format_report_places
-from dpaudit.cli.ending import Interrupted
+from dpaudit.cli.ending import Interruption
 from dpaudit.cli.formats import JSON, Formats
 from dpaudit.cli.output import OutputOptions
 from dpaudit.errors import DpauditError
@@ -142,17 +142,17 @@ def test_a_failure_is_one_audits_and_the_others_go_on(made, capsys):
 
 def test_an_interrupt_ends_the_run_and_keeps_what_had_ended(made, capsys):
     one = made("a", "b", "c")
-    with pytest.raises(Interrupted, match="1 of 3 ended; missing: b, c"):
+    with pytest.raises(Interruption, match="1 of 3 ended; missing: b, c"):
         run(one, Ready("a"), Ready("b", KeyboardInterrupt()), Ready("c"))
     assert one.shown == [1]
     alone = made("a")
     with pytest.raises(KeyboardInterrupt) as raised:
         run(alone, Ready("a", KeyboardInterrupt()))
-    assert not isinstance(raised.value, Interrupted)
+    assert not isinstance(raised.value, Interruption)
     halfway = made("a")
     with pytest.raises(KeyboardInterrupt) as raised:
         run(halfway, Ready("a", interrupted=True))
-    assert not isinstance(raised.value, Interrupted)
+    assert not isinstance(raised.value, Interruption)
     assert list(halfway.ended) == [0]
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import dpaudit.cli.ending as ending
 from dpaudit.cli.ending import (
-    Interrupted,
-    Raised,
+    CommandFailure,
+    Interruption,
     add_error_name,
     convert_raised_errors,
     convert_termination_to_interrupt,
@@ -23,7 +23,7 @@ from dpaudit.errors import DataError, DpauditError
 def fresh(monkeypatch):
     """Ask for nothing."""
     for name in ("traceback", "to_terminate", "only_lists"):
-        monkeypatch.setattr(ending._Asked, name, False)
+        monkeypatch.setattr(ending._Requests, name, False)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def fresh(monkeypatch):
         (SystemExit(0), 2, "error: ended the program with sys.exit(0)\n"),
         (KeyboardInterrupt(), 130, "interrupted\n"),
         (KeyboardInterrupt("words"), 130, "interrupted\n"),
-        (Interrupted("1 of 3 ended"), 130, "interrupted: 1 of 3 ended\n"),
+        (Interruption("1 of 3 ended"), 130, "interrupted: 1 of 3 ended\n"),
     ],
 )
 def test_a_run_says_what_ended_it(capsys, error, status, said):
@@ -43,9 +43,9 @@ def test_a_run_says_what_ended_it(capsys, error, status, said):
 
 
 def test_a_request_to_terminate_is_said_and_has_its_own_status(capsys, monkeypatch):
-    monkeypatch.setattr(ending._Asked, "to_terminate", True)
+    monkeypatch.setattr(ending._Requests, "to_terminate", True)
     assert report_run_end(KeyboardInterrupt()) == 143
-    assert report_run_end(Interrupted("1 of 3 ended")) == 143
+    assert report_run_end(Interruption("1 of 3 ended")) == 143
     assert report_run_end(DpauditError("x")) == 2
     assert capsys.readouterr().err == "terminated\nterminated: 1 of 3 ended\nerror: x\n"
 
@@ -110,15 +110,15 @@ def test_whatever_a_command_raises_is_carried():
         return value + more
 
     assert command(1, more=2) == 3
-    with pytest.raises(Raised) as raised:
+    with pytest.raises(CommandFailure) as raised:
         command(1, more=None)
     assert isinstance(raised.value.error, KeyboardInterrupt)
 
 
 @convert_termination_to_interrupt()
 def terminated():
-    assert ending._Asked.traceback
-    assert not ending._Asked.to_terminate
+    assert ending._Requests.traceback
+    assert not ending._Requests.to_terminate
     signal.raise_signal(signal.SIGTERM)
 
 
@@ -128,11 +128,11 @@ def test_a_request_to_terminate_is_an_interrupt_in_the_block_alone(monkeypatch):
     try:
         with pytest.raises(KeyboardInterrupt):
             terminated()
-        assert ending._Asked.to_terminate
+        assert ending._Requests.to_terminate
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         with convert_termination_to_interrupt():
             assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
-            assert not ending._Asked.to_terminate
+            assert not ending._Requests.to_terminate
     finally:
         signal.signal(signal.SIGTERM, before)

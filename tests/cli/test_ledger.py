@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from dpaudit.cli import completion
-from dpaudit.ledger import installed
+from dpaudit.ledger import installed_papers
 from dpaudit.ledger.rules import Cards
 from dpaudit.ledger.verdicts import Ledger
 from tests.ledger.invented import AUDITS, SIGN, fallen, paper, row
@@ -23,13 +23,15 @@ OTHER = paper(
 @pytest.fixture(autouse=True)
 def invented_papers(monkeypatch):
     claims = {name: SimpleNamespace(question=name == "asked") for name in AUDITS}
-    monkeypatch.setattr(installed, "make_installed_cards", lambda: Cards(claims=claims, figures={}))
+    monkeypatch.setattr(
+        installed_papers, "make_installed_cards", lambda: Cards(claims=claims, figures={})
+    )
     set_papers(monkeypatch, paper(), OTHER)
 
 
 def set_papers(monkeypatch, *papers):
     monkeypatch.setattr(
-        installed, "make_installed_ledger", lambda reports=None: Ledger(papers, AUDITS)
+        installed_papers, "make_installed_ledger", lambda reports=None: Ledger(papers, AUDITS)
     )
 
 

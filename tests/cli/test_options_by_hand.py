@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from dpaudit.auditing.audited import Audited
+from dpaudit.auditing.audit_outcome import AuditOutcome
 from dpaudit.cli import distinguish, publish, selftest, streams, verify
 from dpaudit.cli.description import Local, Text
 from dpaudit.cli.ending import collect_failures
@@ -231,8 +231,8 @@ def gallery(monkeypatch, tmp_path):
 
 
 def test_the_status_of_all_claims_is_that_of_every_one(gallery):
-    fine = Audited(samples.result(), None)
-    refuted = Audited(samples.result(verdict="refuted"), None)
+    fine = AuditOutcome(samples.result(), None)
+    refuted = AuditOutcome(samples.result(verdict="refuted"), None)
     assert gallery(fine, fine) == (0, [])
     assert gallery(fine, refuted) == (1, [])
     for outcomes in ((DpauditError("no data"), fine), (refuted, DpauditError("no data"))):
@@ -244,7 +244,7 @@ def test_the_status_of_all_claims_is_that_of_every_one(gallery):
 def test_a_gallery_holds_results_and_failures_apart(tmp_path):
     keys = [("a", None), ("b", None), ("c", "large")]
     one = publish.Gallery(keys, tmp_path, 1)
-    good, bad = Audited(samples.result(), None), DpauditError("no data")
+    good, bad = AuditOutcome(samples.result(), None), DpauditError("no data")
     one.found = {
         key: publish.VariantAudit(claim=key[0], variant=key[1], outcome=outcome, seconds=2.0)
         for key, outcome in zip(keys, (bad, good, bad), strict=True)

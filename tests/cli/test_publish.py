@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpaudit.auditing.audited import Audited
+from dpaudit.auditing.audit_outcome import AuditOutcome
 from dpaudit.cli import publish
 from dpaudit.cli.output import OutputOptions
 from dpaudit.errors import DataError, InvalidArgument
@@ -218,7 +218,7 @@ def test_a_refutation_by_drawing_is_drawn_again(dpaudit, tmp_path):
 
 def test_one_audit_has_one_outcome():
     names = {"result", "certificate", "interrupted", "looks", "in_time"}
-    assert Audited.__dataclass_fields__.keys() == names
+    assert AuditOutcome.__dataclass_fields__.keys() == names
 
 
 def test_all_audits_together_have_one_error_probability(monkeypatch):

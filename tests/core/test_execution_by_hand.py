@@ -13,7 +13,7 @@ import pytest
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import plan_units
-from dpaudit.execution.backends import Computed, _Chunks
+from dpaudit.execution.backends import ChunkResults, _Chunks
 from dpaudit.execution.executor import ShareDrawn, _draw_share, _fill_kept_stage
 from dpaudit.execution.shipping import _read_pickled_texts
 from dpaudit.execution.value_origin import is_worked_out
@@ -92,7 +92,7 @@ def test_what_is_kept_and_what_is_computed_come_in_the_order_of_the_plan(there):
 
 
 def computed(seconds, results):
-    return Computed(0, results, None, seconds, "w", ())
+    return ChunkResults(0, results, None, seconds, "w", ())
 
 
 @pytest.mark.parametrize(

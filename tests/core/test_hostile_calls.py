@@ -14,7 +14,7 @@ import dpaudit
 from dpaudit.errors import MechanismError, shorten_repr, words_of
 from dpaudit.execution import keeper
 from dpaudit.execution.keeper import KeeperProcess
-from dpaudit.execution.printing import Printed
+from dpaudit.execution.printing import PrintReader
 
 HUGE = 200_000_000
 PAIR = np.array([0.0, 1.0]), np.array([1.0, 1.0])
@@ -146,7 +146,7 @@ def test_the_count_is_exact_and_what_is_shown_is_harmless(tmp_path):
     for count, more in ((0, ""), (10, ""), (11, "and 1 more line"), (2500, "and 2,490 more lines")):
         source, end = os.pipe()
         with target.open("wb") as file:
-            reader = Printed(source, file.fileno())
+            reader = PrintReader(source, file.fileno())
             reader.start()
             with os.fdopen(end, "wb") as stream:
                 stream.write(b"\x1b[31mred\n" * count)

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-import dpaudit._installed as installed
-from dpaudit._installed import is_installed, package_of
+import dpaudit._packages as installed
+from dpaudit._packages import is_installed, package_of
 
 
 @pytest.fixture

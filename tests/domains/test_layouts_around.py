@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpaudit.domains import Booleans, Categories, Integers, Numbers, around, layouts
+from dpaudit.domains import Booleans, Categories, Integers, Numbers, dataset_domain, layouts
 from dpaudit.domains.columns import ValueSet
 from dpaudit.errors import InvalidArgument
 
@@ -122,7 +122,7 @@ def test_examples_of_all_sizes_say_what_columns_hold():
 
 
 def start_of(dataset, bounds=None, missing=False):
-    return around.layout_around(dataset, bounds, missing=missing)
+    return dataset_domain.layout_around(dataset, bounds, missing=missing)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def start_of(dataset, bounds=None, missing=False):
 def test_numbers_go_ten_or_a_hundred_times_as_far_as_their_sign_and_type_allow(
     found, ends, whole, far
 ):
-    assert around._choose_far_ends(found, ends, whole) == far
+    assert dataset_domain._choose_far_ends(found, ends, whole) == far
 
 
 @pytest.mark.parametrize(
@@ -165,14 +165,14 @@ def test_numbers_go_ten_or_a_hundred_times_as_far_as_their_sign_and_type_allow(
     ],
 )
 def test_whole_numbers_are_integers_where_64_bits_hold_them_all(low, high, whole, column):
-    assert around._of_numbers(low, high, whole, False) == column
+    assert dataset_domain._of_numbers(low, high, whole, False) == column
 
 
 def test_values_come_once_and_one_that_is_none_of_them_last():
     other = "a value that no record has"
-    found = around._of_values(["a", "b", "a", None], True)
+    found = dataset_domain._of_values(["a", "b", "a", None], True)
     assert found == ValueSet(missing=True, values=("a", "b", other), has_other=True)
-    kinds = around._of_values([object], False)
+    kinds = dataset_domain._of_values([object], False)
     assert kinds == ValueSet(values=(object,), has_other=False)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpaudit.auditing.estimators.divergence import (
-    Binned,
+    BinnedEvent,
     DivergenceOutcome,
     _compute_largest_bet_bound,
 )
@@ -86,7 +86,7 @@ def test_a_renyi_bet_suffices_for_the_neighbour_where_its_mirror_does_for_the_da
     rates = np.array([0.6, 0.4]), np.array([0.98, 0.02])
     scores = [np.repeat([0.0, 1.0], (4000 * one).astype(int)) for one in rates]
     chosen = choose_bet(*scores, [2.0], 4000, 0.05)
-    counted = Binned(None, ThresholdEvent(True, 0.5, 0.0), 0.0, chosen.bins)
+    counted = BinnedEvent(None, ThresholdEvent(True, 0.5, 0.0), 0.0, chosen.bins)
     counts = tuple(np.array([chosen.bins.counts(side)]) for side in scores)
     seen = DivergenceOutcome(counted, chosen, 0.2, counts, 0.05)
     mirrored = DivergenceOutcome(

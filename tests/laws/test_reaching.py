@@ -17,7 +17,7 @@ from dpaudit.mechanisms.foreign.carried_values import could_be_noise, find_carri
 from dpaudit.mechanisms.foreign.code_mechanism import as_mechanism
 from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_reference
 from dpaudit.mechanisms.foreign.reached_state import find_touches
-from dpaudit.watching.settled import refers_to_results
+from dpaudit.watching.import_results import refers_to_results
 
 MODULE = """
 import json, os, time

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 
 import pytest
 
-from dpaudit.watching.settled import refers_to_results
+from dpaudit.watching.import_results import refers_to_results
 
 MODULE = """
 import json

@@ -21,7 +21,7 @@ from dpaudit.mechanisms.outputs.layout import PartLayout, layout_of, require_obs
 from dpaudit.mechanisms.outputs.observations import split_observation
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD
 from dpaudit.neighbours.cells import value_key
-from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.neighbours.found_relations import find_pair_relation
 from dpaudit.search.edits import find_edited_neighbours
 
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from dpaudit.ledger.counts import count_rows
-from dpaudit.ledger.installed import make_installed_ledger
+from dpaudit.ledger.installed_papers import make_installed_ledger
 from dpaudit.report.statements import render_statements
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from dpaudit.extension.ledger import AuditEvidence
 from dpaudit.extension.registry import CLAIMS, FIGURES, PAPERS, RELEASES
 from dpaudit.ledger.counts import count_rows
 from dpaudit.ledger.figures import load_published_figures
-from dpaudit.ledger.installed import make_installed_cards, make_installed_ledger
+from dpaudit.ledger.installed_papers import make_installed_cards, make_installed_ledger
 from dpaudit.ledger.rules import find_errors
 from dpaudit.report.statements import render_statements
 from tests.ledger.pages import HEADED, REPORTS, STATEMENTS, headlines_of, with_headline

@@ -11,11 +11,11 @@ from dpaudit.cli.main import main
 from dpaudit.errors import InvalidArgument
 from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.neighbours import Pair, metric, relation
-from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.found_relations import chosen_relation
 from dpaudit.plugin.auditor import Auditor
 from dpaudit.testing import assert_not_refuted
 from dpaudit.verification import mechanism
-from dpaudit.verification.drawn import Reader
+from dpaudit.verification.redrawn_counts import Reader
 from tests.metric import mechanisms
 
 PAIR = np.zeros(2), np.array([3.0, 4.0])

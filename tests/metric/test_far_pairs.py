@@ -8,7 +8,7 @@ import pytest
 from dpaudit.domains import Categories, Domain, Texts
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import metric
-from dpaudit.search.apart import Range, search_apart
+from dpaudit.search.distance_search import Range, search_apart
 from dpaudit.search.space import space_apart
 
 PLANE = Domain(bounds=(-10, 10), records=2)

@@ -17,7 +17,7 @@ from dpaudit.replaying.movement import CallMovement
 from dpaudit.replaying.page import render_replay_markdown
 from dpaudit.replaying.request import ReplayRequest
 from dpaudit.replaying.running import Task
-from dpaudit.verification.drawn import Reader
+from dpaudit.verification.redrawn_counts import Reader
 
 HERE = Isolation(in_process=True)
 SOURCE = """

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.neighbours.cells import differ_in_one_edge, differ_in_one_node, make_cells
-from dpaudit.neighbours.found import (
+from dpaudit.neighbours.found_relations import (
     chosen_relation,
     declare_relation,
     depends_on_reading,

@@ -7,7 +7,7 @@ from numpy.random import default_rng
 
 import dpaudit
 from dpaudit.errors import InvalidArgument
-from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.neighbours.found_relations import find_pair_relation
 from dpaudit.search.edits import find_edited_neighbours
 
 AGES = np.array([31.0, 44.0, 44.0, 52.0, 75.0])

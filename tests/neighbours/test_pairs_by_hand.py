@@ -35,10 +35,10 @@ from dpaudit.neighbours.cells import (
     user_records,
     value_key,
 )
-from dpaudit.neighbours.found import (
+from dpaudit.neighbours.found_relations import (
     ADD_REMOVE_EDGE,
     REPLACE_NODE,
-    Declared,
+    DeclaredRelation,
     are_readable,
     chosen_relation,
     depends_on_reading,
@@ -288,7 +288,7 @@ def test_a_function_that_checks_refuses_by_what_it_returns(answer, holds):
     else:
         with pytest.raises(InvalidArgument, match="no neighbours"):
             declared.check(1, 2)
-    assert Declared("any", "", declared.difference).check(1, 2) == 0
+    assert DeclaredRelation("any", "", declared.difference).check(1, 2) == 0
 
 
 def test_a_generator_is_no_dataset():

@@ -5,7 +5,7 @@ import pytest
 
 import dpaudit.redaction as redaction
 from dpaudit.errors import InvalidArgument
-from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.found_relations import chosen_relation
 
 MARKER = 8675309.0
 PAIR = [MARKER, 2.0], [MARKER, 3.0]

@@ -5,7 +5,7 @@ import pytest
 
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours.cells import make_cells, user_records
-from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.neighbours.found_relations import find_pair_relation
 
 BOTH = pd.DataFrame({"who": ["ann", "bob", "bob", "cid"], "x": [1.0, 2.0, 3.0, 4.0]})
 WITHOUT_BOB = BOTH[BOTH["who"] != "bob"]

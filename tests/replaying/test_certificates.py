@@ -11,7 +11,7 @@ import pytest
 
 import dpaudit
 from dpaudit.errors import DataError, InvalidArgument
-from dpaudit.verification import Reader, replayed, rerun_replay
+from dpaudit.verification import Reader, replay_certificates, rerun_replay
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 _SPEC = importlib.util.spec_from_file_location("replayed", EXAMPLES / "replayed.py")
@@ -35,8 +35,8 @@ def here(monkeypatch):
     def seen(blob, reader):
         return rerun_replay.run_replay_task(cloudpickle.loads(blob))
 
-    monkeypatch.setattr(replayed, "run_task_elsewhere", seen)
-    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: [])
+    monkeypatch.setattr(replay_certificates, "run_task_elsewhere", seen)
+    monkeypatch.setattr(replay_certificates, "find_rerun_disagreements", lambda *_: [])
 
 
 def _certificate(twin, replay_here):

@@ -23,7 +23,7 @@ from dpaudit.replaying.counting import (
 from dpaudit.replaying.events import OutputCondition, ReplayEvent
 from dpaudit.replaying.findings import (
     CallFinding,
-    Compared,
+    ReplayComparison,
     ReplayRequest,
     _budget,
     _by_counting,
@@ -555,7 +555,7 @@ def test_a_verdict_is_that_of_the_first_finding(tiers, verdict):
 
 def found_of(*tiers, spent=None, kind="k", moved=()):
     made = [CallFinding(kind, tier, "w", epsilon) for tier, epsilon in tiers]
-    return Compared(made, list(moved), (laws(), laws()), Spending(spent))
+    return ReplayComparison(made, list(moved), (laws(), laws()), Spending(spent))
 
 
 def test_of_several_pairs_the_one_that_shows_most_is_kept():
@@ -590,7 +590,7 @@ def test_a_movement_is_told_in_scales_where_it_spends_what_nobody_knows():
 
 def test_evidence_of_an_event_has_places_draws_and_steps_of_the_side_that_it_favours():
     both = laws(law(1.0, -2.0), law(5.0, 4.0)), laws(law(3.0, -2.0), law(5.0, 1.0))
-    found = Compared([], [], both, Spending())
+    found = ReplayComparison([], [], both, Spending())
     event = ReplayEvent(
         "all of",
         "dataset",
@@ -611,7 +611,7 @@ def test_evidence_of_a_sum_is_in_standard_deviations_of_the_sum():
     both = laws(law(1.0, 2.0, "normal"), law(5.0, 0.5, "normal")), laws(law(), law())
     conditions = (OutputCondition(0, True, 14.0, 3.0), OutputCondition(1, True, 14.0, -4.0))
     made = running._convert_event(
-        ReplayEvent("sum", "dataset", conditions, 0.5, 0.1), Compared([], [], both, None)
+        ReplayEvent("sum", "dataset", conditions, 0.5, 0.1), ReplayComparison([], [], both, None)
     )
     centre, scale = 3.0 * 1.0 - 4.0 * 5.0, math.hypot(3.0 * 2.0, 4.0 * 0.5)
     assert [one["steps"] for one in made["conditions"]] == pytest.approx(
@@ -620,7 +620,7 @@ def test_evidence_of_a_sum_is_in_standard_deviations_of_the_sum():
 
 
 def test_evidence_is_of_what_was_counted_then_of_an_event_then_of_a_declaration():
-    found = Compared(
+    found = ReplayComparison(
         [], [replace(MOVED, index=3, key="own")], (laws(law()), laws(law())), Spending()
     )
     seen = OutputEvent("text", "neighbour", "secret", 4)
@@ -637,7 +637,7 @@ def test_a_replay_shares_the_error_probability_of_counts_among_its_pairs(monkeyp
     observed = SimpleNamespace(sides=(side(1.0), side(1.0)), keeps_state=False, copies=False)
     drawn, before = [0], SimpleNamespace(is_changed=False, keep=lambda: None)
     monkeypatch.setattr(
-        running, "load_task", lambda *_: running.Loaded(len, len, "f", drawn[0], False, before)
+        running, "load_task", lambda *_: running.LoadedCode(len, len, "f", drawn[0], False, before)
     )
     monkeypatch.setattr(running, "observe_runs", lambda *_, **__: observed)
     monkeypatch.setattr(
@@ -669,7 +669,7 @@ def test_a_number_without_a_law_on_either_dataset_is_unread():
 def test_code_inside_code_and_named_arguments_of_a_partial_are_looked_at():
     from functools import partial
 
-    from dpaudit.watching.settled import _looks_elsewhere, refers_to_results
+    from dpaudit.watching.import_results import _looks_elsewhere, refers_to_results
 
     def outer():
         def inner():

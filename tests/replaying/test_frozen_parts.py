@@ -15,7 +15,7 @@ from dpaudit.freezing.outputs import flatten_output
 from dpaudit.freezing.recorder import FAR, State, Stream, standard
 from dpaudit.freezing.seeds import LARGEST_SEED, identity, stream_of, twins
 from dpaudit.freezing.states import agree, are_unmoved, processes_for
-from dpaudit.freezing.tracked import MOST_MEETINGS, Call, follow_operation, remembering
+from dpaudit.freezing.tracked_noise import MOST_MEETINGS, Call, follow_operation, remembering
 
 
 def call():

@@ -20,7 +20,7 @@ from dpaudit.freezing.glimpse import (
     make_single_call,
 )
 from dpaudit.freezing.recorder import Run
-from dpaudit.freezing.tracked import Call, Meeting
+from dpaudit.freezing.tracked_noise import Call, Meeting
 
 
 def call(kind="laplace", location=0.0, scale=2.0, **given):

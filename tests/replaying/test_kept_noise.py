@@ -14,7 +14,7 @@ from dpaudit.mechanisms.foreign.code_identity import code_of
 from dpaudit.mechanisms.outputs.recurrence import TOO_MANY, measure_recurrence
 from dpaudit.replaying.api import replay
 from dpaudit.replaying.processes import (
-    Elsewhere,
+    OtherProcesses,
     ProcessRepetition,
     answers_of,
     compute_answer_digests,
@@ -221,7 +221,7 @@ def finding():
     ],
 )
 def test_a_count_stands_where_nothing_outside_its_data_comes_back(read, beyond, tier):
-    elsewhere = Elsewhere(
+    elsewhere = OtherProcesses(
         again=lambda: [finding()],
         constants=lambda constants: [True for _ in constants],
         answers=lambda reads: [read for _ in reads],

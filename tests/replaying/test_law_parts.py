@@ -10,7 +10,7 @@ import pytest
 from dpaudit.freezing.observing import SideRuns
 from dpaudit.freezing.outputs import flatten_output
 from dpaudit.freezing.recorder import Run
-from dpaudit.freezing.tracked import Call, Meeting
+from dpaudit.freezing.tracked_noise import Call, Meeting
 from dpaudit.replaying import laws as module
 from dpaudit.replaying.laws import (
     NumberLaw,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpaudit.freezing.tracked import MOST_MEETINGS, Call, Meeting
+from dpaudit.freezing.tracked_noise import MOST_MEETINGS, Call, Meeting
 from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
 from dpaudit.replaying.movement import (
     CallMovement,

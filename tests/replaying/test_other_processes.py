@@ -9,7 +9,7 @@ from dpaudit.replaying import processes
 from dpaudit.replaying.counting import OutputEvent
 from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.processes import (
-    Elsewhere,
+    OtherProcesses,
     ProcessRepetition,
     constant_of,
     judge_in_processes,
@@ -37,7 +37,7 @@ def tiers(*findings, kept=(), again=None, **said):
 
         return given
 
-    there = Elsewhere(
+    there = OtherProcesses(
         answer("again", lambda: list(findings) if again is None else again),
         answer("constants", lambda ones: [True for _ in ones]),
         answer("answers", lambda reads: [ProcessRepetition(True, False) for _ in reads]),

@@ -12,7 +12,7 @@ from dpaudit.freezing import patching, primitives, recorder
 from dpaudit.freezing.glimpse import CHANGED, compute_scaled_movement, glimpses
 from dpaudit.freezing.glimpse import _get_declared_epsilon as declared_where_moved
 from dpaudit.freezing.guide import guide
-from dpaudit.freezing.tracked import Call, Meeting, Noisy
+from dpaudit.freezing.tracked_noise import Call, Meeting, Noisy
 
 COUNT = 1500
 

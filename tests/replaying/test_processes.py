@@ -15,7 +15,7 @@ import pytest
 
 from dpaudit.execution.parcels import parcel_of
 from dpaudit.replaying.api import replay
-from dpaudit.replaying.processes import Elsewhere, judge_in_processes
+from dpaudit.replaying.processes import OtherProcesses, judge_in_processes
 
 PAIR = np.zeros(3), np.array([0.0, 0.0, 1.0])
 KEYED = """
@@ -132,7 +132,7 @@ def finding(tier="proof", constant=None, **held):
 )
 def test_each_doubt_alone_withholds_what_it_is_about(kept, again, agree, beyond, tiers):
     findings = [finding(constant=["number", "dataset", 0, "1f"], evidence=None), finding()]
-    elsewhere = Elsewhere(
+    elsewhere = OtherProcesses(
         again=lambda: [finding(epsilon=again)],
         constants=lambda constants: [agree for _ in constants],
         answers=lambda reads: [],

@@ -12,7 +12,7 @@ import pytest
 from dpaudit.freezing.observing import SideRuns
 from dpaudit.freezing.outputs import flatten_output
 from dpaudit.freezing.recorder import Run
-from dpaudit.freezing.tracked import Call, Meeting
+from dpaudit.freezing.tracked_noise import Call, Meeting
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.replaying import dependence, spending
 from dpaudit.replaying.dependence import (

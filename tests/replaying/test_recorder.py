@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpaudit.freezing import patching, primitives, recorder, tracked
+from dpaudit.freezing import patching, primitives, recorder, tracked_noise
 from dpaudit.freezing.observing import observe_runs
 from dpaudit.freezing.outputs import flatten_output
 
@@ -127,9 +127,9 @@ def test_the_sum_with_noise_is_seen_with_its_place_and_scale():
 
 def test_tracking_changes_no_arithmetic():
     plain = np.random.default_rng(3).laplace(size=5)
-    call = tracked.Call(0, "laplace", "x", "p", (), (5,), "k")
-    noisy = tracked.remembering(plain.copy(), call, 0.0)
-    scalar = tracked.remembering(float(plain[0]), call, 0.0)
+    call = tracked_noise.Call(0, "laplace", "x", "p", (), (5,), "k")
+    noisy = tracked_noise.remembering(plain.copy(), call, 0.0)
+    scalar = tracked_noise.remembering(float(plain[0]), call, 0.0)
     for operation in (
         lambda x: x + 1,
         lambda x: 3 - x,

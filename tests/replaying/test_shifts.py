@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing.tracked_noise import Call
 from dpaudit.guarantees.kinds import GaussianDP
 from dpaudit.replaying.laws import Laws, NumberLaw, StandardDraw
 from dpaudit.replaying.movement import CallMovement

@@ -9,9 +9,9 @@ import pickle
 import numpy as np
 import pytest
 
-from dpaudit.freezing import glimpse, outputs, packages, seeds, states, tracked
+from dpaudit.freezing import glimpse, outputs, packages, seeds, states, tracked_noise
 from dpaudit.freezing.recorder import Run
-from dpaudit.freezing.tracked import Call, remembering
+from dpaudit.freezing.tracked_noise import Call, remembering
 
 
 def a_call(index=0, **given):
@@ -47,7 +47,7 @@ def noisy(value=0.5, centre=0.0, factor=1.0, index=0):
 def test_a_sum_notes_its_centre_and_what_the_noise_is_times(value, use, centre, factor):
     made, call = noisy(value, np.zeros(np.shape(value)))
     found = use(made)
-    assert np.array_equal(tracked.plain(found), use(value))
+    assert np.array_equal(tracked_noise.plain(found), use(value))
     (met,) = call.meetings
     assert np.array_equal(met.centre, np.full(np.shape(value), centre))
     assert met.factor == factor
@@ -71,7 +71,7 @@ def test_a_sum_notes_its_centre_and_what_the_noise_is_times(value, use, centre, 
 )
 def test_what_is_no_sum_of_one_noise_notes_nothing(use):
     (made, call), (other, met) = noisy(), noisy(0.25)
-    assert tracked.plain(use(made, other)) == use(0.5, 0.25)
+    assert tracked_noise.plain(use(made, other)) == use(0.5, 0.25)
     assert call.meetings == met.meetings == []
 
 
@@ -93,8 +93,8 @@ def test_further_sums_are_noted_with_what_was_added_before():
     assert [float(one.centre) for one in call.meetings] == [1.0, 3.0]
     for _ in range(100):
         made + 1.0
-        call.compare(tracked.Comparison(0.0, 0.0, ()))
-    assert len(call.meetings) == len(call.comparisons) == tracked.MOST_MEETINGS == 64
+        call.compare(tracked_noise.Comparison(0.0, 0.0, ()))
+    assert len(call.meetings) == len(call.comparisons) == tracked_noise.MOST_MEETINGS == 64
 
 
 @pytest.mark.parametrize("one", [np.float64(1.0), np.int64(1)])
@@ -109,7 +109,7 @@ def test_sums_with_numbers_of_numpy_are_plain_to_the_last_bit_and_keep_their_noi
     assert type(copy.deepcopy(total)) is type(total)
     assert isinstance(np.exp(total), np.float64)
     assert total > made
-    assert type(tracked.plain(total)) is np.float64
+    assert type(tracked_noise.plain(total)) is np.float64
 
 
 def test_noise_is_written_into_arrays_with_its_memory():
@@ -139,7 +139,7 @@ def test_an_array_that_noise_is_written_over_is_a_centre_as_it_was():
 def test_parts_and_copies_have_no_memory():
     made, _ = noisy(np.array([0.5, 1.5]), np.zeros(2))
     assert made[:1].call is None
-    assert type(tracked.plain(made)) is np.ndarray
+    assert type(tracked_noise.plain(made)) is np.ndarray
     assert type(pickle.loads(pickle.dumps(made))) is np.ndarray
     one, _ = noisy()
     assert type(pickle.loads(pickle.dumps(one))) is float
@@ -197,8 +197,8 @@ def test_comparisons_of_arrays_are_of_every_entry():
 
 
 def frames_of(monkeypatch, *calls):
-    monkeypatch.setattr(tracked, "_calls", lambda: iter(calls))
-    return tracked.frames(), tracked.place()
+    monkeypatch.setattr(tracked_noise, "_calls", lambda: iter(calls))
+    return tracked_noise.frames(), tracked_noise.place()
 
 
 def test_calls_of_installed_packages_are_left_out_where_there_is_other_code(monkeypatch):
@@ -212,7 +212,7 @@ def test_calls_of_installed_packages_are_left_out_where_there_is_other_code(monk
 
 
 def test_calls_are_those_of_neither_libraries_nor_these_modules():
-    (file, line, name), *further = list(tracked._calls())
+    (file, line, name), *further = list(tracked_noise._calls())
     assert (file, name) == (__file__, "test_calls_are_those_of_neither_libraries_nor_these_modules")
     assert line > 0
     assert not any("numpy" in one for one, _, _ in further)
@@ -229,7 +229,7 @@ def test_calls_are_those_of_neither_libraries_nor_these_modules():
     ],
 )
 def test_installed_are_pythons_own_files_and_packages(file, installed):
-    assert tracked.is_installed(file) is installed
+    assert tracked_noise.is_installed(file) is installed
 
 
 # --- glimpses -------------------------------------------------------------------------------------
@@ -528,4 +528,4 @@ def test_mechanisms_of_a_package_are_those_that_randomise_themselves(monkeypatch
     ],
 )
 def test_only_a_folder_of_packages_holds_installed_files(file, installed):
-    assert tracked.is_installed(file) is installed
+    assert tracked_noise.is_installed(file) is installed

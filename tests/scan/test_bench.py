@@ -13,10 +13,10 @@ from types import SimpleNamespace
 import pytest
 
 import dpaudit.scan.remote.bench as bench
-from dpaudit.scan.remote.bench import START, Bench, Installed
+from dpaudit.scan.remote.bench import START, Bench, InstalledPackage
 
 RUN = {"out": ["number", 1.0]}
-HERE = Installed(python=Path(sys.executable), code=Path("tools.py"))
+HERE = InstalledPackage(python=Path(sys.executable), code=Path("tools.py"))
 
 
 @pytest.mark.parametrize(

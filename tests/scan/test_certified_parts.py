@@ -14,7 +14,7 @@ from dpaudit.mechanisms.outputs.layout import INFINITE, NAN
 from dpaudit.mechanisms.outputs.leaves import ABSENT
 from dpaudit.scan.certification import certify
 from dpaudit.scan.certification.certify import SampleSizes, certify_claim
-from dpaudit.scan.remote.foreign import DrawnTogether
+from dpaudit.scan.remote.foreign import SharedCall
 
 # The error probability
 
@@ -37,9 +37,9 @@ class Mechanism:
     [
         ([], [("together", 0.5)]),
         ([WorkerEnded("gone")], [("together", 0.5), ("one by one", 0.5)]),
-        ([DrawnTogether()], [("together", 0.5), ("apart", 0.25)]),
+        ([SharedCall()], [("together", 0.5), ("apart", 0.25)]),
         (
-            [DrawnTogether(), WorkerEnded("gone")],
+            [SharedCall(), WorkerEnded("gone")],
             [("together", 0.5), ("apart", 0.25), ("one by one", 0.25)],
         ),
     ],

@@ -18,7 +18,7 @@ from dpaudit.mechanisms.outputs.layout import layout_of
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.scan.certification import certify
 from dpaudit.scan.certification.certify import SampleSizes, certify_claim
-from dpaudit.scan.remote.foreign import DrawnTogether
+from dpaudit.scan.remote.foreign import SharedCall
 
 PAIR = Pair(np.array([0.0]), np.array([1.0]), REPLACE_RECORD)
 
@@ -109,7 +109,7 @@ def spent(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("fails", "left"), [(None, 0.05), (DrawnTogether, 0.025), (WorkerEnded, 0.05)]
+    ("fails", "left"), [(None, 0.05), (SharedCall, 0.025), (WorkerEnded, 0.05)]
 )
 def test_no_more_than_alpha_may_be_spent_in_all(spent, fails, left):
     """What starts again does so with what the attempts before could not have spent."""
@@ -133,7 +133,7 @@ def test_what_may_share_noise_certifies_nothing_and_all_that_was_drawn_is_counte
     assert none.drawn == 2 * (32 + 100 + 400)
 
 
-@pytest.mark.parametrize("fails", [None, DrawnTogether, WorkerEnded])
+@pytest.mark.parametrize("fails", [None, SharedCall, WorkerEnded])
 def test_no_output_is_drawn_twice(fails):
     mechanism = replace(laplace(1.0), fails=fails)
     certify_claim(mechanism, PAIR, PureDP(1.0), SampleSizes(400, 1000), 0.1, seed=3)

@@ -28,7 +28,13 @@ from dpaudit.scan.candidates.pairs import SubjectCandidate, make_subject_pairs
 from dpaudit.scan.certification.certify import SampleSizes
 from dpaudit.scan.certification.finite_numbers import convert_to_numbers, is_finite_number
 from dpaudit.scan.certification.floating import FloatingScan, of_bits
-from dpaudit.scan.certification.keeping import KEPT, RefutationLook, Seen, _is_another, _is_steady
+from dpaudit.scan.certification.keeping import (
+    KEPT,
+    CountedOutputs,
+    RefutationLook,
+    _is_another,
+    _is_steady,
+)
 
 CLAIM = PackageClaim(epsilon=1.0, where="it")
 ADDED, REPLACED = "add-remove-record", "replace-record"
@@ -278,8 +284,8 @@ def test_a_part_is_steady_with_a_glitch_or_two(others, steady):
 
 @pytest.mark.parametrize(("hits", "another"), [(40, False), (20, True), (0, True), (39, False)])
 def test_rates_that_no_chance_explains_are_of_another_law(hits, another):
-    one = Seen(np.stack([NOISE], axis=1), 40)
-    assert _is_another(one, Seen(np.stack([NOISE[::-1]], axis=1), hits)) is another
+    one = CountedOutputs(np.stack([NOISE], axis=1), 40)
+    assert _is_another(one, CountedOutputs(np.stack([NOISE[::-1]], axis=1), hits)) is another
 
 
 def look(draws, *, hits=lambda rows: len(rows), watched=None):
@@ -296,7 +302,7 @@ def look(draws, *, hits=lambda rows: len(rows), watched=None):
         return draws(len(drawn), count)
 
     made_look = RefutationLook(
-        mechanism, pair, 0, draw, lambda rows: Seen(np.asarray(rows), hits(rows))
+        mechanism, pair, 0, draw, lambda rows: CountedOutputs(np.asarray(rows), hits(rows))
     )
     return made_look, drawn, closed
 
@@ -306,7 +312,7 @@ def sides(first, second, count=40):
 
 
 def seen(first, second):
-    return [Seen(one, len(one)) for one in sides(first, second)]
+    return [CountedOutputs(one, len(one)) for one in sides(first, second)]
 
 
 def test_where_nothing_varied_at_least_two_new_processes_are_asked(monkeypatch):
@@ -331,7 +337,7 @@ def test_a_process_that_answers_otherwise_is_enough_among_24(monkeypatch, at):
 
 def test_where_the_event_varies_one_new_process_is_enough():
     one, drawn, _ = look(lambda place, count: sides(1.0, 2.0, count), hits=lambda rows: 4)
-    given = [Seen(np.full((40, 1), 1.0), 20), Seen(np.full((40, 1), 2.0), 20)]
+    given = [CountedOutputs(np.full((40, 1), 1.0), 20), CountedOutputs(np.full((40, 1), 2.0), 20)]
     assert not one._differs_elsewhere(given)
     assert len(drawn) == 1
 
@@ -372,11 +378,11 @@ def test_where_the_event_varies_on_either_side_one_new_process_is_enough(
 ):
     monkeypatch.setattr(keeping.time, "monotonic", lambda: 0.0)
     one, drawn, _ = look(lambda place, count: sides(1.0, 2.0, count))
-    given = [Seen(rows, count) for rows, count in zip(sides(1.0, 2.0), hits, strict=True)]
+    given = [CountedOutputs(rows, count) for rows, count in zip(sides(1.0, 2.0), hits, strict=True)]
     again = iter(range(10**6))  # as many hits as those that were counted, in new processes
     made = RefutationLook(
         one.mechanism, one.pair, 0, one.draw,
-        lambda rows: Seen(np.asarray(rows), len(rows) * hits[next(again) % 2] // 40),
+        lambda rows: CountedOutputs(np.asarray(rows), len(rows) * hits[next(again) % 2] // 40),
     )  # fmt: skip
     assert not made._differs_elsewhere(given)
     assert len(drawn) == processes
@@ -384,7 +390,7 @@ def test_where_the_event_varies_on_either_side_one_new_process_is_enough(
 
 @pytest.mark.parametrize("part", [0, 1, 2])
 def test_any_part_that_is_another_at_another_time_may_be_noise(part):
-    given = [Seen(np.full((40, 3), value), 40) for value in (1.0, 2.0)]
+    given = [CountedOutputs(np.full((40, 3), value), 40) for value in (1.0, 2.0)]
     later = [np.full((3, 3), value) for value in (1.0, 2.0)]
     still, _, _ = look(None, watched=lambda *_: ([], later))
     assert still._outside(given) == ""

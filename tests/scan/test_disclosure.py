@@ -3,7 +3,7 @@
 import stat
 
 from dpaudit.scan.publication.disclosure import render_issue_draft, write_drafts
-from dpaudit.scan.publication.known import PackageNotes, Thread
+from dpaudit.scan.publication.known_findings import PackageNotes, Thread
 
 from .samples import finding, scan
 

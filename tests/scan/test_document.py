@@ -15,7 +15,7 @@ from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.scan import scan as scan_module
 from dpaudit.scan.candidates.corners import CORNERS
-from dpaudit.scan.certification.certify import Certified
+from dpaudit.scan.certification.certify import CertifiedBound
 from dpaudit.scan.certification.finite_numbers import count_finite_hits
 from dpaudit.scan.certification.floating import CornerResult, FloatingRan, Gap, checks_of
 from dpaudit.scan.evidence import _Reproducing
@@ -90,7 +90,7 @@ def test_checks_are_counted_over_all_subjects_that_ran():
 
 def looked(of, *, refuted=False, lower=0.5, claimed=1.0, corner=0, relation=ADDED, setting=0):
     candidate = replace_candidate(of, relation, setting)
-    result = Certified(refuted, lower, claimed, 0.0, 50, 300, EVENT, "distribution",
+    result = CertifiedBound(refuted, lower, claimed, 0.0, 50, 300, EVENT, "distribution",
                        tested=CarryingCounts.of((9, 0), 9, True, 0.0, 0.1))  # fmt: skip
     return CornerResult(CORNERS[corner], candidate, of, result)
 

@@ -13,7 +13,7 @@ from dpaudit.scan.candidates.corners import CORNERS, corner_pairs
 from dpaudit.scan.candidates.pairs import make_subject_pairs
 from dpaudit.scan.certification.events import ExpressionEvent
 from dpaudit.scan.finding import make_claimed_guarantee
-from dpaudit.scan.remote.bench import Bench, Installed
+from dpaudit.scan.remote.bench import Bench, InstalledPackage
 from dpaudit.scan.remote.probe import split_output_parts
 from dpaudit.scan.reproduction.reproduction import _Case, _rounder_setting, _Study, claim_of
 from dpaudit.search.edits import find_edited_neighbours
@@ -133,7 +133,7 @@ def test_what_a_package_writes_in_the_place_of_an_answer_is_none(tmp_path):
     code.write_text(
         "import json\ndef liar(data, told):\n    json.dumps = lambda *_: told\n    return 0.0\n"
     )
-    with Bench(Installed(python=Path(sys.executable), code=code), "liar") as bench:
+    with Bench(InstalledPackage(python=Path(sys.executable), code=code), "liar") as bench:
         for told in ("nothing found", "[1, 2]", '{"sides": 5}', '{"sides": [[3], [4]]}'):
             assert bench.parts(repr({"told": told}), ("[0]", "[1]"), 1, 5.0) is None
 

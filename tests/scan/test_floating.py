@@ -12,7 +12,7 @@ from dpaudit.execution import Limits
 from dpaudit.extension.package import Package, PackageClaim, Subject
 from dpaudit.scan.candidates.corners import BITS, CORNERS, corner_pairs
 from dpaudit.scan.candidates.pairs import make_subject_pairs
-from dpaudit.scan.certification.certify import Certified
+from dpaudit.scan.certification.certify import CertifiedBound
 from dpaudit.scan.certification.floating import (
     CornerResult,
     FloatingRan,
@@ -182,7 +182,7 @@ def test_a_corner_that_one_setting_reached_has_the_verdict_of_that():
     """What held where it was tried is said of these settings, and how many they are."""
     one = subject("naive_laplace")
     (claim,) = one.claims
-    result = Certified(False, 0.2, 1.0, 0.0, 500, 1000)
+    result = CertifiedBound(False, 0.2, 1.0, 0.0, 500, 1000)
     candidate = make_subject_pairs(one, 0, most=1)[0]
     gap = Gap(CORNERS[0], candidate.relation, claim, "no time", has_numbers=True)
     ran = FloatingRan([CornerResult(CORNERS[0], candidate, claim, result)], [gap])
@@ -197,7 +197,9 @@ def test_the_numbers_of_a_corner_are_those_of_the_test_that_shows_most_beyond_it
     candidate = make_subject_pairs(one, 0, most=1)[0]
     bounds = ((0.2, 1.0), (0.9, 1.0), (1.1, 3.0))  # what is certified, and claimed there
     tested = [
-        CornerResult(CORNERS[0], candidate, claim, Certified(False, lower, claimed, 0.0, 500, 1000))
+        CornerResult(
+            CORNERS[0], candidate, claim, CertifiedBound(False, lower, claimed, 0.0, 500, 1000)
+        )
         for lower, claimed in bounds
     ]
     first = next(checks_of(one, FloatingRan(tested)))

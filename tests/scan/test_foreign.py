@@ -13,7 +13,7 @@ from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.mechanisms.outputs.layout import layout_of
 from dpaudit.scan.remote.decoding import ProcessEnded
-from dpaudit.scan.remote.foreign import SCRIPT, DrawnTogether, Foreign, join_observations
+from dpaudit.scan.remote.foreign import SCRIPT, Foreign, SharedCall, join_observations
 
 
 class Crew:
@@ -154,14 +154,14 @@ def test_calls_that_end_otherwise_than_others_are_not_drawn_together(given):
     def answer(task, unit):
         return {"numbers": np.zeros(unit.trials), "said": next(said)}
 
-    with pytest.raises(DrawnTogether):
+    with pytest.raises(SharedCall):
         mechanism(answer, **given).observations([5.0], 1024 if given else 32, SeedSequence(1))
     says = iter([(None, ["a warning"])])
 
     def both(task, unit):
         return tuple({"numbers": np.zeros(unit.trials), "said": one} for one in next(says))
 
-    with pytest.raises(DrawnTogether):
+    with pytest.raises(SharedCall):
         mechanism(both, **given).observed_in_turn(([1.0], [2.0]), 8, SeedSequence(1))
 
 

@@ -16,9 +16,9 @@ from dpaudit.scan.publication.gallery import (
     read_published,
     write_scan,
 )
-from dpaudit.scan.publication.known import PackageNotes
+from dpaudit.scan.publication.known_findings import PackageNotes
 from dpaudit.scan.publication.pages import render_scan_page
-from dpaudit.scan.publication.published import PublishedScan, make_public_publication
+from dpaudit.scan.publication.published_scan import PublishedScan, make_public_publication
 from dpaudit.scan.write import write_scan_json
 from dpaudit.verdicts import VERDICTS
 

@@ -90,7 +90,7 @@ def test_a_distribution_is_known_by_the_packages_that_it_installs(distribution, 
 
 def of_parts(*columns, hits=None):
     parts = np.stack(columns, axis=1)
-    return keeping.Seen(parts, len(parts) if hits is None else hits)
+    return keeping.CountedOutputs(parts, len(parts) if hits is None else hits)
 
 
 ONE, NOISE = np.ones(40), np.random.default_rng(5).normal(size=40)
@@ -161,7 +161,7 @@ def said_of(watched):
 
 
 def again(*rows):
-    return keeping.Seen(np.array(rows), len(rows))
+    return keeping.CountedOutputs(np.array(rows), len(rows))
 
 
 P, Q = (1.0, 3.0, 0.5), (2.0, 4.0, 0.7)

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from dpaudit.scan.publication.known import PackageNotes, Thread
+from dpaudit.scan.publication.known_findings import PackageNotes, Thread
 
 from .samples import finding
 

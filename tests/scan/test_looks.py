@@ -12,7 +12,7 @@ import dpaudit.scan.subject as looks
 from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.scan import evidence
 from dpaudit.scan.evidence import _Reproducing
-from dpaudit.scan.remote.foreign import DrawnTogether
+from dpaudit.scan.remote.foreign import SharedCall
 from dpaudit.scan.subject import SubjectScan
 
 from .samples import finding
@@ -58,7 +58,7 @@ def test_where_a_process_ended_few_outputs_are_drawn_and_each_alone_from_then_on
 
 
 def test_where_calls_share_what_they_say_each_output_has_a_call_for_this_once():
-    scan, found = drawn(Answers(DrawnTogether))
+    scan, found = drawn(Answers(SharedCall))
     assert len(found) == 200
     assert scan._mechanisms[0].asked == [(200, False, False), (200, False, True)]
     assert not scan._mechanisms[0].apart

@@ -13,7 +13,7 @@ from dpaudit.scan.finding import (
 )
 from dpaudit.scan.publication.disclosure import render_issue_draft
 from dpaudit.scan.publication.gallery import _in_order
-from dpaudit.scan.publication.known import PackageNotes
+from dpaudit.scan.publication.known_findings import PackageNotes
 from dpaudit.scan.publication.pages import (
     corners_of,
     format_certified_bound,
@@ -24,7 +24,7 @@ from dpaudit.scan.publication.pages import (
     render_scan_page,
     rows_of,
 )
-from dpaudit.scan.publication.published import make_full_publication
+from dpaudit.scan.publication.published_scan import make_full_publication
 
 from .samples import checked, finding, scan
 from .test_verdicts_of_subjects import corner

@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from dpaudit.scan.publication.known import PackageNotes, Peer, Thread
-from dpaudit.scan.publication.published import make_full_publication, make_public_publication
+from dpaudit.scan.publication.known_findings import PackageNotes, Peer, Thread
+from dpaudit.scan.publication.published_scan import make_full_publication, make_public_publication
 
 from .samples import SUBJECTS, checked, finding, scan
 from .test_verdicts_of_subjects import corner

@@ -14,7 +14,7 @@ from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import ApproximateDP, PureDP, ZeroConcentratedDP
 from dpaudit.scan.certification.events import best_event, is_guarantee_refuted
 from dpaudit.scan.finding import ClaimedGuarantee, ScanFinding, SeenEvent
-from dpaudit.scan.remote.bench import Bench, Installed
+from dpaudit.scan.remote.bench import Bench, InstalledPackage
 from dpaudit.scan.remote.probe import split_output_parts
 from dpaudit.scan.reproduction.literals import format_short_literal
 from dpaudit.scan.reproduction.reproduction import find_smallest_reproduction
@@ -28,7 +28,7 @@ from dpaudit.scan.reproduction.scripts import (
 from dpaudit.scan.reproduction.values import format_expression, value_of
 
 CODE = Path(__file__).with_name("shown_subjects.py")
-PLACE = Installed(python=Path(sys.executable), code=CODE)
+PLACE = InstalledPackage(python=Path(sys.executable), code=CODE)
 CLAIM = PackageClaim(epsilon="epsilon", where="docstring")
 NUMBERS = np.random.default_rng(3).random(12).tolist()
 FEATURES = np.random.default_rng(4).random((12, 2))

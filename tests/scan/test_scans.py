@@ -19,7 +19,7 @@ from dpaudit.neighbours import ADD_REMOVE_RECORD, Pair
 from dpaudit.scan.candidates.pairs import SubjectCandidate, make_subject_pairs
 from dpaudit.scan.certification.certify import SampleSizes, certify_claim
 from dpaudit.scan.evidence import with_reproductions
-from dpaudit.scan.hypotheses import Weighed
+from dpaudit.scan.hypotheses import WeighedClaim
 from dpaudit.scan.remote.environments import VersionEnvironment
 from dpaudit.scan.remote.foreign import Foreign
 from dpaudit.scan.remote.guide import frozen_noise
@@ -345,7 +345,7 @@ def test_what_is_found_nowhere_else_is_certified_first(toy):
     """The worst of each family under the claimed relation, then others, then settings."""
     claim = toy.subject("missing_shows").claims[0]
     weighed = [
-        Weighed(SubjectCandidate(setting, 0, None, relation, edit), claim, nats)
+        WeighedClaim(SubjectCandidate(setting, 0, None, relation, edit), claim, nats)
         for setting, relation, edit, nats in (
             (0, "add-remove-record", "one without a value", 50.0),
             (1, "add-remove-record", "one without a value", 49.0),

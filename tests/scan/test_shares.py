@@ -15,11 +15,11 @@ from dpaudit.guarantees.kinds import ApproximateDP, PureDP, ZeroConcentratedDP
 from dpaudit.scan import scan as scan_module
 from dpaudit.scan.candidates.corners import CORNERS
 from dpaudit.scan.certification import events, floating
-from dpaudit.scan.certification.certify import Certified
+from dpaudit.scan.certification.certify import CertifiedBound
 from dpaudit.scan.certification.events import deltas_of, is_guarantee_refuted
 from dpaudit.scan.certification.floating import FloatingScan
 from dpaudit.scan.hypotheses import Hypothesis, Ran, count_hypotheses
-from dpaudit.scan.remote.foreign import DrawnTogether
+from dpaudit.scan.remote.foreign import SharedCall
 from dpaudit.scan.scan import ScanBudget, scan_package
 
 from .test_floating import subject as additive
@@ -98,7 +98,7 @@ def test_a_corner_that_starts_again_has_half_each_time(monkeypatch):
     def look(self, mechanism, corner, candidates, claimed, seed, alpha):
         given.append(alpha)
         if len(given) == 1:
-            raise DrawnTogether("as the test asks")
+            raise SharedCall("as the test asks")
         raise DrawTimeout("as the test asks")
 
     monkeypatch.setattr(FloatingScan, "_by_corner_of", look)
@@ -123,7 +123,7 @@ def test_a_line_shows_the_setting_that_exceeds_its_claim_most(lowers):
     ran = Ran(subject)
     for place, (lower, claimed) in enumerate(zip(lowers, claims, strict=True)):
         candidate = SimpleNamespace(relation="replace-record", setting=place)
-        found = Certified(lower > claimed, lower, claimed, 0.0, 100, 300)
+        found = CertifiedBound(lower > claimed, lower, claimed, 0.0, 100, 300)
         ran.tested.append(Hypothesis(candidate, claim, found))
     line = scan_module._Scan._line(None, ran, "replace-record", claim)
     assert (line.verdict, line.lower, line.claimed.epsilon) == ("refuted", 0.2, 0.1)

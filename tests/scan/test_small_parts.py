@@ -18,7 +18,7 @@ from dpaudit.scan.accountants.page import (
 )
 from dpaudit.scan.candidates.pairs import SubjectCandidate
 from dpaudit.scan.remote.environments import _is_version_wanted
-from dpaudit.scan.remote.foreign import DrawnTogether, _agreeing
+from dpaudit.scan.remote.foreign import SharedCall, _agreeing
 from dpaudit.scan.remote.probe import _add_output_part
 from dpaudit.scan.reproduction.scripts import _format_neighbour_edit
 from dpaudit.scan.reproduction.values import format_expression, value_of
@@ -175,7 +175,7 @@ def test_calls_of_many_outputs_have_to_end_alike_and_well(said, agree):
     if agree:
         assert _agreeing(batches) == batches
     else:
-        with pytest.raises(DrawnTogether):
+        with pytest.raises(SharedCall):
             _agreeing(batches)
 
 

@@ -17,8 +17,8 @@ from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 from dpaudit.scan.candidates.pairs import SubjectCandidate
-from dpaudit.scan.certification.certify import Certified
-from dpaudit.scan.hypotheses import Weighed
+from dpaudit.scan.certification.certify import CertifiedBound
+from dpaudit.scan.hypotheses import WeighedClaim
 from dpaudit.scan.remote.guide import Glimpse
 from dpaudit.scan.subject import SubjectScan, _find_call_failure, _in_turn, _worth_certifying
 
@@ -209,7 +209,7 @@ def test_a_setting_and_relation_are_tried_in_turn():
 
 
 def weighed(nats, claim=CLAIM, **given):
-    return Weighed(candidate(**given), claim, nats)
+    return WeighedClaim(candidate(**given), claim, nats)
 
 
 def test_what_speaks_against_a_claim_is_certified_and_the_worst_of_each_anyway():
@@ -237,7 +237,7 @@ def test_a_relation_that_is_claimed_or_may_be_comes_before_one_that_is_not(relat
 
 def found(kept=False):
     why = "it is kept" if kept else ""
-    return Certified(False, 0.2, 1.0, 0.0, 100, 300, kept=kept, why=why)
+    return CertifiedBound(False, 0.2, 1.0, 0.0, 100, 300, kept=kept, why=why)
 
 
 @pytest.fixture

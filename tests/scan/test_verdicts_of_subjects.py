@@ -8,7 +8,7 @@ import pytest
 
 from dpaudit.extension.package import PackageClaim, Subject
 from dpaudit.scan.candidates.pairs import FAMILIES
-from dpaudit.scan.certification.certify import Certified
+from dpaudit.scan.certification.certify import CertifiedBound
 from dpaudit.scan.certification.floating import count_floating_hypotheses as floating_hypotheses
 from dpaudit.scan.finding import (
     CarryingCounts,
@@ -43,7 +43,9 @@ def certified_on(
         pair=SimpleNamespace(dataset=[1.0], neighbour=[]),
     )  # fmt: skip
     counts = CarryingCounts.of((9, 0), 9, True, 0.0, 0.1)
-    result = Certified(refuted, lower, 1.0, 0.0, 9, 18, EVENT, "distribution", kept, counts, why)
+    result = CertifiedBound(
+        refuted, lower, 1.0, 0.0, 9, 18, EVENT, "distribution", kept, counts, why
+    )
     return Hypothesis(candidate, of, result)
 
 

@@ -11,7 +11,7 @@ from dpaudit.domains import Domain
 from dpaudit.domains.graphs import Frame, by_edge, by_node
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Pair
-from dpaudit.neighbours.found import (
+from dpaudit.neighbours.found_relations import (
     ADD_REMOVE_EDGE,
     REPLACE_NODE,
     chosen_relation,

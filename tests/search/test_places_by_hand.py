@@ -13,8 +13,8 @@ from dpaudit import Domain
 from dpaudit.domains import Integers, Numbers
 from dpaudit.domains.columns import is_allowed_in_column
 from dpaudit.neighbours import metric
-from dpaudit.search import apart, climbing, making, shrinking
-from dpaudit.search.apart import Range
+from dpaudit.search import climbing, distance_search, making, shrinking
+from dpaudit.search.distance_search import Range
 from dpaudit.search.edits import domain_around, find_edited_neighbours, of_new
 from dpaudit.search.engine import Hunt
 from dpaudit.search.norms import norm_of
@@ -343,7 +343,9 @@ def test_a_sensitivity_is_below_the_truth_by_no_more_than_rounding():
 def apart_of(size, distance=2.0, kind="movement", moved=1.0, width=1, band=0):
     units = (((0.0,) * 3,),)
     new = (((1.0,) * width + (0.0,) * (3 - width)),)
-    return apart.SeenApart(UnitPair(units, 0, new), distance, band, PairSignal(size, kind, moved))
+    return distance_search.PairAtDistance(
+        UnitPair(units, 0, new), distance, band, PairSignal(size, kind, moved)
+    )
 
 
 def test_what_no_noise_pays_for_is_not_measured_in_distances():
@@ -355,7 +357,7 @@ def test_what_no_noise_pays_for_is_not_measured_in_distances():
 def hunt(unit, **given):
     within = Range(metric("euclidean"), unit)
     where = space_apart(Domain(bounds=(0, 8), records=2), within.metric)
-    return apart.HuntApart(where, within, None, np.random.default_rng(0))
+    return distance_search.DistanceHunt(where, within, None, np.random.default_rng(0))
 
 
 def test_each_band_of_distances_is_twice_the_last():

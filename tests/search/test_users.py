@@ -7,7 +7,7 @@ import pytest
 import dpaudit
 from dpaudit.domains import Categories, Domain, Numbers, domain_of
 from dpaudit.errors import InvalidArgument
-from dpaudit.neighbours.found import chosen_relation
+from dpaudit.neighbours.found_relations import chosen_relation
 from dpaudit.search.engine import search_pairs
 from dpaudit.search.space import space_of
 

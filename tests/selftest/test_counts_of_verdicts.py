@@ -114,8 +114,8 @@ def test_only_answers_whose_truth_is_finite_can_be_missed():
 def test_what_may_hardly_ever_err_leaves_the_picture_of_rates_its_scale():
     """An interval of a third over a millionth made dots of all others."""
     about = {"law": "l", "true": 1.0, "closeness": None, "seconds": 0.0, "control": False}
-    rare = run_module.Tested(estimator="rare", rates=(Rate(0, 18, 1e-6),), **about)
-    usual = run_module.Tested(estimator="usual", rates=(Rate(50, 1000, 0.05),), **about)
+    rare = run_module.EstimatorTest(estimator="rare", rates=(Rate(0, 18, 1e-6),), **about)
+    usual = run_module.EstimatorTest(estimator="usual", rates=(Rate(50, 1000, 0.05),), **about)
     axes = Figure().subplots()
     write._draw_error_rates(
         axes, SelfTest(full=False, seed=0, tested=(rare, usual), measured=(), seconds=0.0)

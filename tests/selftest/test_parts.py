@@ -21,13 +21,13 @@ from dpaudit.selftest.black_box import (
     _best_rule,
     _choose_best_attack,
     _choose_candidate_thresholds,
+    _FittedAttack,
     _plan_output_count,
     _Rule,
     _select_promising_attacks,
     _select_rival_attacks,
-    _Tried,
 )
-from dpaudit.selftest.estimators import Case, Forgetful, Spoiled
+from dpaudit.selftest.estimators import Case, Forgetful, SpoiledRun
 from dpaudit.selftest.run import (
     FULL,
     QUICK,
@@ -125,7 +125,7 @@ def test_scores_of_included_canaries_are_moved_and_half_are_included_where_that_
     monkeypatch.setattr(
         laws.scored, "right_guesses", lambda scores, coins, sizes: seen.append((scores, coins))
     )
-    laws.Scored(canaries=40, mu=3.0, fixed=fixed)._right(200, [1], np.random.default_rng(5))
+    laws.CanaryScores(canaries=40, mu=3.0, fixed=fixed)._right(200, [1], np.random.default_rng(5))
     ((scores, coins),) = seen
     assert scores[coins == 1].mean() == pytest.approx(3.0, abs=0.1)
     assert scores[coins == -1].mean() == pytest.approx(0.0, abs=0.1)
@@ -134,11 +134,11 @@ def test_scores_of_included_canaries_are_moved_and_half_are_included_where_that_
 
 
 def test_what_is_true_of_scores_is_mu_or_its_epsilon():
-    assert laws.Scored(canaries=9, mu=1.5, curve=True).true == 1.5
-    epsilon = laws.Scored(canaries=9, mu=1.5, delta=1e-3).true
+    assert laws.CanaryScores(canaries=9, mu=1.5, curve=True).true == 1.5
+    epsilon = laws.CanaryScores(canaries=9, mu=1.5, delta=1e-3).true
     tail = norm.cdf(0.75 - epsilon / 1.5) - math.exp(epsilon) * norm.cdf(-0.75 - epsilon / 1.5)
     assert tail == pytest.approx(1e-3, rel=1e-6)
-    assert laws.Scored(canaries=9).true == 0.0
+    assert laws.CanaryScores(canaries=9).true == 0.0
 
 
 # Cases
@@ -154,8 +154,8 @@ def test_cases_run_their_share_of_audits_and_spoiled_ones_are_spoiled():
     ]  # fmt: skip
     assert Case(**given, most=7).audits(100) == 7
     assert Case(**given, most=700).audits(100) == 100
-    assert Spoiled(run, errors=2.0)(3, 0.1, None).tolist() == [0.2] * 3
-    assert Spoiled(run, result=1.5)(1, 0.1, None)[0] == pytest.approx(0.15)
+    assert SpoiledRun(run, errors=2.0)(3, 0.1, None).tolist() == [0.2] * 3
+    assert SpoiledRun(run, result=1.5)(1, 0.1, None)[0] == pytest.approx(0.15)
     coins = laws.Coins(epsilon=0.5, other=0.1, trials=20, delta=0.2)
     told, forgotten = (
         one(4, 0.1, np.random.default_rng(6)) for one in (coins.run, Forgetful(coins))
@@ -317,8 +317,8 @@ def test_attacks_that_promise_little_are_left_out():
 
 def test_the_attack_that_shows_most_is_certified_by_its_own_event():
     tried = [
-        _Tried("weak", lambda rows: -rows[:, 0] * 0, 1.0, np.array([-0.5, 0.5])),
-        _Tried("strong", lambda rows: -rows[:, 0], 1.0, np.array([-1.0])),
+        _FittedAttack("weak", lambda rows: -rows[:, 0] * 0, 1.0, np.array([-0.5, 0.5])),
+        _FittedAttack("strong", lambda rows: -rows[:, 0], 1.0, np.array([-1.0])),
     ]
     name, score, rule, (rate, other) = _choose_best_attack(_AnswerDraws(ANSWER, seed=1), tried, 200)
     assert (name, rule.threshold) == ("strong", -1.0)
@@ -373,7 +373,7 @@ def test_an_event_that_was_chosen_is_certified_by_the_counts_of_the_side_that_it
 
 
 def test_events_that_are_chosen_on_what_certifies_are_the_best_there_are():
-    learned = laws.Learned(epsilon=3.0, trials=40)
+    learned = laws.LearnedEvent(epsilon=3.0, trials=40)
     found = learned.run_reusing(20, 0.1, np.random.default_rng(0))
     assert np.median(found) > 0.8
     assert found.shape == (20,)

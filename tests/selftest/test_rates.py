@@ -18,7 +18,7 @@ from dpaudit.selftest.laws import (
     ExactLoss,
     Games,
     GaussianLawPair,
-    Learned,
+    LearnedEvent,
     NormPair,
 )
 from dpaudit.selftest.run import CONFIDENCE, Rate
@@ -68,7 +68,7 @@ def test_a_batch_of_event_audits_is_the_same_audits_one_by_one():
     [
         Coins(epsilon=1.0, other=0.1, trials=9),
         Canaries(epsilon=1.0, guesses=20, canaries=30, at=18, delta=0.01),
-        Learned(epsilon=2.0, trials=20, each=5),
+        LearnedEvent(epsilon=2.0, trials=20, each=5),
         Games(epsilon=1.0, pairs=50, pilot=30),
     ],
 )

@@ -117,7 +117,7 @@ def answer_with(*, lower, nearly=None, claimed=1.0, true=1.0, event=1.0):
 
 
 def failures(*outcomes, full=True):
-    tested = tuple(one for one in outcomes if isinstance(one, run_module.Tested))
+    tested = tuple(one for one in outcomes if isinstance(one, run_module.EstimatorTest))
     answers = tuple(one for one in outcomes if isinstance(one, KnownAnswerAudit))
     return SelfTest(full=full, seed=0, tested=tested, measured=answers, seconds=0.0).failures
 
@@ -143,7 +143,7 @@ def test_which_known_answers_fail_a_self_test(given, full, said):
 def estimator(misses, control):
     rates = tuple(Rate(n, 1000, alpha) for n, alpha in zip(misses, (0.05, 1e-7), strict=True))
     about = {"estimator": "e", "law": "l", "true": 1.0, "closeness": None, "seconds": 0.0}
-    return run_module.Tested(**about, rates=rates, control=control)
+    return run_module.EstimatorTest(**about, rates=rates, control=control)
 
 
 @pytest.mark.parametrize(

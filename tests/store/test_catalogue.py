@@ -9,8 +9,8 @@ import pytest
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.store import catalogue
 from dpaudit.store.catalogue import (
-    Merged,
     OtherDecisions,
+    StoreAdditions,
     export_audit_table,
     list_store_entries,
     merge_stores,
@@ -60,8 +60,8 @@ def test_shares_in_any_order_are_the_whole(tmp_path):
         shares = [filled(tmp_path / f"{order}{i}", range(i, 4, 3)) for i in order]
         with Store(tmp_path / f"{order}") as into:
             others = [Store(one) for one in shares]
-            assert merge_stores(into, others) == Merged(1, 4)
-            assert merge_stores(into, others) == Merged(0, 0)
+            assert merge_stores(into, others) == StoreAdditions(1, 4)
+            assert merge_stores(into, others) == StoreAdditions(0, 0)
             for one in others:
                 one.close()
         assert content(tmp_path / f"{order}") == content(whole)
@@ -92,7 +92,7 @@ def test_what_is_merged_again_takes_no_time_again(tmp_path, places, seconds):
 def test_different_audits_stay_apart(tmp_path):
     one, two = filled(tmp_path / "one", [0, 1]), filled(tmp_path / "two", [0], identity="two")
     with Store(one) as into, Store(two) as other:
-        assert merge_stores(into, [other]) == Merged(1, 1)
+        assert merge_stores(into, [other]) == StoreAdditions(1, 1)
         assert [(entry.units, entry.planned) for entry in list_store_entries(into)] == [
             (2, 4),
             (1, 4),

@@ -15,7 +15,12 @@ import pytest
 
 from dpaudit.execution import Executor, plan_units
 from dpaudit.execution.units import stream
-from dpaudit.store.catalogue import Merged, list_store_entries, merge_stores, remove_ended_audits
+from dpaudit.store.catalogue import (
+    StoreAdditions,
+    list_store_entries,
+    merge_stores,
+    remove_ended_audits,
+)
 from dpaudit.store.file import Store, StoreError
 from dpaudit.store.keeping import NotKept, Storing, keep_audit, use_storing
 
@@ -361,8 +366,8 @@ def test_shares_that_overlap_and_are_somebody_elses_make_the_whole(tmp_path, see
     rng.shuffle(shares)
     with contextlib.ExitStack() as stack:
         into, *others = (stack.enter_context(Store(one)) for one in (tmp_path / "all", *shares))
-        assert merge_stores(into, others) == Merged(3, len(UNITS) - len(missing) + 4)
-        assert merge_stores(into, others) == Merged(0, 0)
+        assert merge_stores(into, others) == StoreAdditions(3, len(UNITS) - len(missing) + 4)
+        assert merge_stores(into, others) == StoreAdditions(0, 0)
     again = Drawing()
     assert np.array_equal(run(tmp_path / "all", again), WHOLE)
     assert again.drawn == len(missing)

@@ -16,7 +16,7 @@ import pytest
 
 from dpaudit.store.identity import identified
 from dpaudit.store.packages import _find_needed_distributions
-from dpaudit.store.sealing import Unidentified
+from dpaudit.store.sealing import UnidentifiedValue
 from dpaudit.store.values import is_environment
 
 FILES = {
@@ -198,7 +198,7 @@ def test_two_places_of_one_value_are_two_equal_values():
 
 
 def test_an_open_file_has_none(tmp_path):
-    with (tmp_path / "open").open("w") as file, pytest.raises(Unidentified):
+    with (tmp_path / "open").open("w") as file, pytest.raises(UnidentifiedValue):
         identified(file)
 
 
@@ -242,7 +242,7 @@ def test_code_of_a_module_without_a_file_is_told_apart(monkeypatch):
 
 
 def test_a_global_that_nothing_identifies_has_no_identity(tmp_path):
-    with (tmp_path / "open").open("w") as file, pytest.raises(Unidentified):
+    with (tmp_path / "open").open("w") as file, pytest.raises(UnidentifiedValue):
         identified(made("def f(x):\n    return opened", opened=file))
 
 

@@ -641,7 +641,7 @@ def unless_unidentified(code):
     """Return the digest, or another object each time: nothing is kept of what has none."""
     try:
         return digest(code)
-    except sealing.Unidentified:
+    except sealing.UnidentifiedValue:
         return object()
 
 

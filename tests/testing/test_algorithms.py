@@ -5,7 +5,7 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.algorithms.testing import graphs, joined_tables, schedules, tuple_pairs
 from dpaudit.neighbours import REPLACE_TUPLE
 from dpaudit.testing import Records, datasets

@@ -10,8 +10,8 @@ from dpaudit.datasets.dataset import Dataset
 from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.neighbours import RELATIONS, REPLACE_LABEL, Pair, Relation
 from dpaudit.testing import (
-    Joined,
     Records,
+    TableJoin,
     admm_states,
     connected_graphs,
     datasets,
@@ -46,7 +46,7 @@ def minimal(strategy, condition=lambda drawn: True):
 
 
 def tables_of(data):
-    if isinstance(data, Joined):
+    if isinstance(data, TableJoin):
         return data.tables, data.labels
     return ((data.features,), data.labels) if isinstance(data, Dataset) else ((data,), None)
 

@@ -13,7 +13,7 @@ import dpaudit.mechanisms.foreign.isolation as isolation
 from dpaudit.auditing.samples.canary_table import CanaryTable
 from dpaudit.errors import DataError
 from dpaudit.freezing.recorder import Run
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing.tracked_noise import Call
 from dpaudit.reals import Real
 from dpaudit.verification import (
     Document,
@@ -22,12 +22,17 @@ from dpaudit.verification import (
     canaries,
     judge,
     mechanism,
-    replayed,
+    replay_certificates,
     rerun_replay,
     reruns,
 )
 from dpaudit.verification.document import read
-from dpaudit.verification.replayed import Judged, _half_line, _judge_event_probabilities, _OutputLaw
+from dpaudit.verification.replay_certificates import (
+    ReplayEvidence,
+    _half_line,
+    _judge_event_probabilities,
+    _OutputLaw,
+)
 
 KEY = "laplace(0;)#0"
 CERTIFICATE = {
@@ -175,7 +180,9 @@ NEIGHBOURS = SimpleNamespace(relation=None)
 
 
 def test_what_no_replay_heeds_fails_its_certificate(monkeypatch):
-    monkeypatch.setattr(replayed, "_by_counts", lambda *_: Judged(("counts",), 2.0, "s"))
+    monkeypatch.setattr(
+        replay_certificates, "_by_counts", lambda *_: ReplayEvidence(("counts",), 2.0, "s")
+    )
     evidence = {"counted": {"what": "number", "favours": "dataset", "place": 0}}
     instance = {"claimed": {"epsilon": 1.0, "delta": 0.0}, "evidence": evidence}
     document = Document(
@@ -183,7 +190,7 @@ def test_what_no_replay_heeds_fails_its_certificate(monkeypatch):
         instance=instance,
     )  # fmt: skip
     reader = Reader(seed=1, mechanism=len, ignore=("at",))
-    found = replayed.replay_reader_mechanism(document, reader, NEIGHBOURS, ["pair"])
+    found = replay_certificates.replay_reader_mechanism(document, reader, NEIGHBOURS, ["pair"])
     assert [one.partition(":")[0] for one in found.failures] == ["pair", "ignore", "counts"]
 
 

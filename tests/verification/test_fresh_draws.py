@@ -9,7 +9,7 @@ import pytest
 from dpaudit.auditing.repeat.certificate_draws import quantities_of
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.extension.settings import Settings
-from dpaudit.verification import Document, Reader, drawn
+from dpaudit.verification import Document, Reader, redrawn_counts
 
 STATED = {"seed": 3, "confidence": 0.5, "trials": 500, "epsilon": 1.0}
 
@@ -38,19 +38,21 @@ def _surety(monkeypatch):
 
 
 def test_seed_and_confidence_are_the_readers_and_all_else_is_the_files():
-    found = drawn.settings_of(document(), Reader(seed=11, confidence=0.99))
+    found = redrawn_counts.settings_of(document(), Reader(seed=11, confidence=0.99))
     assert (found.seed, found.confidence, found.trials, found.epsilon) == (11, 0.99, 500, 1.0)
-    assert drawn.settings_of(document(), Reader(seed=11)).confidence == 0.999999
+    assert redrawn_counts.settings_of(document(), Reader(seed=11)).confidence == 0.999999
 
 
 def test_no_file_says_where_data_lie():
     for own in ("mine", None):
-        found = drawn.settings_of(document(data_path="/etc"), Reader(seed=11, data_path=own))
+        found = redrawn_counts.settings_of(
+            document(data_path="/etc"), Reader(seed=11, data_path=own)
+        )
         assert found.data_path == own
 
 
 def test_its_own_seed_and_confidence_are_the_files():
-    found = drawn.own_settings(document(), Reader(seed=11, confidence=0.99))
+    found = redrawn_counts.own_settings(document(), Reader(seed=11, confidence=0.99))
     assert (found.seed, found.confidence, found.trials) == (3, 0.5, 500)
 
 
@@ -70,7 +72,7 @@ def test_a_confidence_that_says_little_is_refused(confidence):
 
 @pytest.mark.parametrize("verdict", ["refuted", "not refuted", "withheld", "proved"])
 def test_only_a_refutation_on_fresh_draws_verifies(verdict):
-    found = drawn.judge_fresh_result(result(verdict), Settings(), Reader(seed=11))
+    found = redrawn_counts.judge_fresh_result(result(verdict), Settings(), Reader(seed=11))
     assert (found.failures == ()) == (verdict == "refuted")
     assert found.outcome.quantities == {"bound": 1.0, "value": 2.0, "ratio": 2.0}
     assert "seed 11" in found.outcome.summary
@@ -89,18 +91,18 @@ def test_only_a_refutation_on_fresh_draws_verifies(verdict):
 )
 def test_what_makes_it_another_claim_is_a_reservation(given, parameters, reserved):
     settings = Settings(parameters=parameters)
-    found = drawn.judge_fresh_result(result("refuted", **given), settings, Reader())
+    found = redrawn_counts.judge_fresh_result(result("refuted", **given), settings, Reader())
     assert len(found.outcome.reservations) == reserved
 
 
 @pytest.mark.parametrize("changed", ["bound", "value", "ratio", "count: hits"])
 def test_every_number_has_to_be_that_of_its_own_seed(changed):
     numbers = quantities_of(result("refuted"))
-    assert drawn.compare_stated_numbers(document(numbers), result("refuted")) == ()
+    assert redrawn_counts.compare_stated_numbers(document(numbers), result("refuted")) == ()
     other = document(numbers | {changed: numbers[changed] + 1e-12})
-    (said,) = drawn.compare_stated_numbers(other, result("refuted"))
+    (said,) = redrawn_counts.compare_stated_numbers(other, result("refuted"))
     assert said.startswith(f"{changed}: the file states")
-    (said,) = drawn.compare_stated_numbers(
+    (said,) = redrawn_counts.compare_stated_numbers(
         document({k: v for k, v in numbers.items() if k != changed}), result("refuted")
     )
     assert "None" in said
@@ -119,11 +121,11 @@ def test_every_number_has_to_be_that_of_its_own_seed(changed):
 )
 def test_more_work_than_an_audit_asks_for_is_refused(name, value):
     with pytest.raises(DataError, match=r"c\.json"):
-        drawn.settings_of(document(**{name: value}), Reader())
+        redrawn_counts.settings_of(document(**{name: value}), Reader())
 
 
 def test_a_clock_ends_an_audit_after_its_time_and_not_before():
-    clock = drawn.AuditDeadline(5.0, "c.json", now=lambda: 5.0)
+    clock = redrawn_counts.AuditDeadline(5.0, "c.json", now=lambda: 5.0)
     clock.advance(1)
     with pytest.raises(DataError, match="too long"):
-        drawn.AuditDeadline(5.0, "c.json", now=lambda: 5.1).advance(1)
+        redrawn_counts.AuditDeadline(5.0, "c.json", now=lambda: 5.1).advance(1)

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import pytest
 
 from dpaudit.replaying.laws import _of_mechanism
-from dpaudit.verification.replay_events import EventCondition, StatedEvent
-from dpaudit.verification.replayed import (
+from dpaudit.verification.replay_certificates import (
     _all_of,
     _compute_condition_threshold,
     _half_line,
     _OutputLaw,
 )
+from dpaudit.verification.replay_events import EventCondition, StatedEvent
 from dpaudit.verification.rerun_replay import _get_documented_law
 
 

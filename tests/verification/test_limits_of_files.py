@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-import dpaudit.verification.drawn as drawn
 import dpaudit.verification.mechanism as mechanism
+import dpaudit.verification.redrawn_counts as redrawn_counts
 from dpaudit.errors import DataError
 from dpaudit.extension.settings import Settings
 from dpaudit.redaction import compute_data_fingerprint
@@ -37,13 +37,13 @@ def document(**instance):
 )
 def test_more_work_than_an_honest_file_asks_for_is_refused(settings, name):
     with pytest.raises(DataError, match=rf"settings\.{name}"):
-        drawn._refuse_work(document(), Settings(**settings))
+        redrawn_counts._refuse_work(document(), Settings(**settings))
     most = {
         "trials": 10**6, "candidate_pairs": 1000, "unit": 10**6, "looks": [(10**6, 1.0)],
         "parameters": {"rows": 10**5, "scale": 1e5 + 0.5, "name": "a"},
         "data_options": {"rows": 10**5},
     }  # fmt: skip
-    drawn._refuse_work(document(), Settings(**most))
+    redrawn_counts._refuse_work(document(), Settings(**most))
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from dpaudit.search.space import UnitPair, space_apart, space_of
 from dpaudit.verification import judge, mechanism
 from dpaudit.verification.data import OtherPair
 from dpaudit.verification.document import Document
-from dpaudit.verification.drawn import Reader
+from dpaudit.verification.redrawn_counts import Reader
 
 UNIT = Domain(bounds=(0, 1), records=3)
 COLUMNS = {

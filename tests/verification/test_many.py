@@ -10,8 +10,8 @@ from dpaudit.cli.main import main
 from dpaudit.errors import DataError, InvalidArgument, UnknownName
 from dpaudit.reals import ComputationTimeout, Real, precision
 from dpaudit.verification import Document, Reader, read
-from dpaudit.verification.drawn import AuditDeadline
 from dpaudit.verification.many import verify_many
+from dpaudit.verification.redrawn_counts import AuditDeadline
 
 REPORTS = Path(__file__).parents[2] / "reports"
 QUICK = ("hu2020-density", "hu2020-equation12", "huang2020-theorem4", "zhang2018-section3")

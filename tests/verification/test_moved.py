@@ -25,7 +25,15 @@ from dpaudit.estimation.canaries import default_plans, right_guesses
 from dpaudit.guarantees.kinds import PureDP
 from dpaudit.redaction import compute_data_fingerprint
 from dpaudit.report.schema import Claimed
-from dpaudit.verification import Reader, canaries, document, drawn, judge, mechanism, replayed
+from dpaudit.verification import (
+    Reader,
+    canaries,
+    document,
+    judge,
+    mechanism,
+    redrawn_counts,
+    replay_certificates,
+)
 from tests.verification.tables import of_a_table, true_of_table, with_its_ratio
 
 REPORTS = Path(__file__).parents[2] / "reports"
@@ -394,8 +402,8 @@ def families(monkeypatch):
     found["canaries"] = Family(content, reader, check, functools.partial(repaired, table=table))
     chosen = {}
     seen = lambda blob, reader: chosen["known"].seen(cloudpickle.loads(blob))  # noqa: E731
-    monkeypatch.setattr(replayed, "run_task_elsewhere", seen)
-    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: [])
+    monkeypatch.setattr(replay_certificates, "run_task_elsewhere", seen)
+    monkeypatch.setattr(replay_certificates, "find_rerun_disagreements", lambda *_: [])
     for name, (known, *_) in KNOWN.items():
 
         def check_replay(content, verdict, known=known):
@@ -489,7 +497,9 @@ def test_a_file_about_counts_is_judged_with_the_seed_and_confidence_of_the_reade
     rng = np.random.default_rng(0)
     template = audit_outputs(rng.normal(size=60), rng.normal(size=60), epsilon=1.0)
     content, reader = counted("statistical"), Reader(seed=7, confidence=0.99)
-    monkeypatch.setattr(drawn, "_run_stated_audit", fake_audit(template, lambda _: PureDP(1.0)))
+    monkeypatch.setattr(
+        redrawn_counts, "_run_stated_audit", fake_audit(template, lambda _: PureDP(1.0))
+    )
     content["quantities"]["bound"] = 1.0
     assert verdict(content, reader).verified
     for n, one in enumerate(itertools.islice(_endless(content, rng), 150)):

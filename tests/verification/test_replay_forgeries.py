@@ -16,7 +16,7 @@ from dpaudit.errors import DpauditError
 from dpaudit.freezing import patching
 from dpaudit.mechanisms.foreign.code_identity import code_of
 from dpaudit.redaction import compute_data_fingerprint
-from dpaudit.verification import Reader, document, judge, replayed, rerun_replay
+from dpaudit.verification import Reader, document, judge, replay_certificates, rerun_replay
 from tests.verification.replayed_mechanisms import (
     TRUE,
     clipped,
@@ -49,9 +49,9 @@ def here(monkeypatch):
 
     homes = judge._homes()
     monkeypatch.setattr(judge, "_homes", lambda: homes)
-    monkeypatch.setattr(replayed, "run_task_elsewhere", seen)
-    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: [])
-    monkeypatch.setattr(replayed, "beyond_data", lambda *_: [])
+    monkeypatch.setattr(replay_certificates, "run_task_elsewhere", seen)
+    monkeypatch.setattr(replay_certificates, "find_rerun_disagreements", lambda *_: [])
+    monkeypatch.setattr(replay_certificates, "beyond_data", lambda *_: [])
 
 
 @functools.cache

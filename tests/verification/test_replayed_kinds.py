@@ -17,7 +17,7 @@ from dpaudit.errors import DataError
 from dpaudit.mechanisms.foreign.code_identity import code_of
 from dpaudit.reals import Real
 from dpaudit.redaction import compute_data_fingerprint
-from dpaudit.verification import Reader, replayed, rerun_replay
+from dpaudit.verification import Reader, replay_certificates, rerun_replay
 
 SALT = bytes(range(16))
 DATASET, NEIGHBOUR = [0.0, 0.0], [1.0, 0.0]
@@ -77,11 +77,11 @@ def here(monkeypatch):
     import cloudpickle
 
     monkeypatch.setattr(
-        replayed,
+        replay_certificates,
         "run_task_elsewhere",
         lambda blob, reader: rerun_replay.run_replay_task(cloudpickle.loads(blob)),
     )
-    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: [])
+    monkeypatch.setattr(replay_certificates, "find_rerun_disagreements", lambda *_: [])
 
 
 def document(mechanism, evidence, epsilon, delta=0.0):
@@ -192,7 +192,7 @@ def test_an_event_that_no_sampler_reaches_shows_nothing(tmp_path):
 
 def laws(error, *kinds):
     return [
-        [replayed._OutputLaw(centre, 2.0, kind, "", error) for kind in kinds]
+        [replay_certificates._OutputLaw(centre, 2.0, kind, "", error) for kind in kinds]
         for centre in (0.0, 1.0)
     ]
 
@@ -212,7 +212,7 @@ def test_delta_and_rounding_count_against_an_event(kind, delta, slack):
     probable, other = 0.4, 0.02
     true = due(probable, other, delta, slack, uniform=kind in ("uniform", "exponential"))
     for claimed, stands in ((true - 1e-6, True), (true + 1e-6, False)):
-        found = replayed._judge_event_probabilities(
+        found = replay_certificates._judge_event_probabilities(
             laws(1e-3, kind), Real(probable), Real(other), (claimed, delta), slack, (), False
         )
         assert (found.failures == ()) == stands
@@ -221,7 +221,7 @@ def test_delta_and_rounding_count_against_an_event(kind, delta, slack):
 
 @pytest.mark.parametrize(("delta", "stands"), [(0.0, True), (0.39, True), (0.4, False)])
 def test_what_never_happens_elsewhere_proves_any_epsilon(delta, stands):
-    found = replayed._judge_event_probabilities(
+    found = replay_certificates._judge_event_probabilities(
         laws(1e-3, "laplace"), Real(0.4), Real(0), (50.0, delta), 1e-9, (), False
     )
     assert (found.failures == ()) == stands
@@ -231,7 +231,7 @@ def test_what_never_happens_elsewhere_proves_any_epsilon(delta, stands):
 @pytest.mark.parametrize("kind", ["uniform", "exponential"])
 def test_of_noise_with_an_edge_rounding_keeps_an_epsilon_finite_unless_nothing_is_there(kind):
     p, slack = Real(0.25), 1e-6
-    tiny = replayed._judge_event_probabilities(
+    tiny = replay_certificates._judge_event_probabilities(
         laws(0.0, kind), p, Real(1e-30), (5.0, 0.0), slack, (), False
     )
     assert tiny.ratio * 5.0 == pytest.approx(math.log((0.25 - slack) / slack) - slack, rel=1e-6)

@@ -12,15 +12,19 @@ import pytest
 from dpaudit.errors import DataError
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.reals import Real
-from dpaudit.verification import Document, Reader, replayed, reruns
-from dpaudit.verification.claimed import claim_of
+from dpaudit.verification import Document, Reader, replay_certificates, reruns
+from dpaudit.verification.replay_certificates import (
+    ReplayEvidence,
+    _find_dependent_conditions,
+    _OutputLaw,
+)
+from dpaudit.verification.replay_claim import claim_of
 from dpaudit.verification.replay_events import (
     EventCondition,
     StatedEvent,
     parse_counted_part,
     parse_replay_event,
 )
-from dpaudit.verification.replayed import Judged, _find_dependent_conditions, _OutputLaw
 from dpaudit.verification.stated_draws import entries_of, parse_stated_draw, parse_subtrahend
 
 KEY = "laplace(0;)#0"
@@ -139,15 +143,15 @@ PAIR = SimpleNamespace(relation=None)
 
 def test_one_kind_of_evidence_is_handed_to_its_judge(monkeypatch):
     for name in ("event", "counts", "declaration"):
-        said = Judged((name,), 1.0, name, ("reserved",))
-        monkeypatch.setattr(replayed, f"_by_{name}", lambda *_, said=said: said)
+        said = ReplayEvidence((name,), 1.0, name, ("reserved",))
+        monkeypatch.setattr(replay_certificates, f"_by_{name}", lambda *_, said=said: said)
     counted = {"what": "text", "favours": "dataset", "place": 0}
     for evidence, name in (
         ({"event": EVENT}, "event"),
         ({"counted": counted}, "counts"),
         ({"declared": {"draw": KEY}}, "declaration"),
     ):
-        found = replayed.replay_reader_mechanism(
+        found = replay_certificates.replay_reader_mechanism(
             document(evidence), READER, PAIR, ["other records"]
         )
         assert found.failures == ("other records", name)
@@ -155,28 +159,30 @@ def test_one_kind_of_evidence_is_handed_to_its_judge(monkeypatch):
         assert found.bound == document(evidence).instance["claimed"]["epsilon"]
     for evidence in ({"event": EVENT, "counted": counted}, {"said": {}}):
         with pytest.raises(DataError, match="event, counted or declared"):
-            replayed.replay_reader_mechanism(document(evidence), READER, PAIR, [])
+            replay_certificates.replay_reader_mechanism(document(evidence), READER, PAIR, [])
     with pytest.raises(DataError, match="--mechanism"):
-        replayed.replay_reader_mechanism(document(), Reader(seed=1), None, [])
+        replay_certificates.replay_reader_mechanism(document(), Reader(seed=1), None, [])
 
 
 @pytest.mark.parametrize("name", ["observe", "ignore", "fresh"])
 def test_what_no_replay_heeds_is_told(name):
-    (said,) = replayed._other_runs(Reader(seed=1, **{name: ("time",)}))
+    (said,) = replay_certificates._other_runs(Reader(seed=1, **{name: ("time",)}))
     assert said.startswith(name)
-    assert replayed._other_runs(READER) == []
+    assert replay_certificates._other_runs(READER) == []
 
 
 def test_the_parts_that_are_looked_at():
-    assert replayed._list_observed_parts({"conditions": [[3, [], []], [5, [], []]]}) == [
+    assert replay_certificates._list_observed_parts({"conditions": [[3, [], []], [5, [], []]]}) == [
         ["number", 3], ["number", 5],
     ]  # fmt: skip
-    assert replayed._list_observed_parts({"counted": ("text", 2), "count": 9}) == [["text", 2]]
-    assert replayed._list_observed_parts({"contrast": [4, 6, 0.5, 1e-7]}) == [
+    assert replay_certificates._list_observed_parts({"counted": ("text", 2), "count": 9}) == [
+        ["text", 2]
+    ]
+    assert replay_certificates._list_observed_parts({"contrast": [4, 6, 0.5, 1e-7]}) == [
         ["number", 4],
         ["number", 6],
     ]
-    assert replayed._list_observed_parts({"declared": KEY}) == []
+    assert replay_certificates._list_observed_parts({"declared": KEY}) == []
 
 
 SEEN = {"sha256": "own", "copies": False, "keeps_state": False, "kept_files": []}
@@ -201,10 +207,14 @@ SEEN = {"sha256": "own", "copies": False, "keeps_state": False, "kept_files": []
 )
 def test_code_that_is_another_or_may_keep_noise_fails(monkeypatch, seen, unmoved, said):
     asked = []
-    monkeypatch.setattr(replayed, "task_of", lambda *_: b"")
-    monkeypatch.setattr(replayed, "run_task_elsewhere", lambda *_: json.dumps(SEEN | seen))
-    monkeypatch.setattr(replayed, "is_unmoved", lambda *given: asked.append(given[2:]) or unmoved)
-    found = replayed._run_reader_code(
+    monkeypatch.setattr(replay_certificates, "task_of", lambda *_: b"")
+    monkeypatch.setattr(
+        replay_certificates, "run_task_elsewhere", lambda *_: json.dumps(SEEN | seen)
+    )
+    monkeypatch.setattr(
+        replay_certificates, "is_unmoved", lambda *given: asked.append(given[2:]) or unmoved
+    )
+    found = replay_certificates._run_reader_code(
         document(), (1.0, 0.0), READER, None, {"counted": ["text", 2]}
     )["failures"]
     assert len(found) == len(said)
@@ -265,12 +275,12 @@ def told(problem=None, centre=0.0, **given):
 
 def by_event(monkeypatch, laws, favours=0, kind="all of", steps=0.0, agree=(), epsilon=0.5):
     monkeypatch.setattr(
-        replayed, "_run_reader_code", lambda *_: {"failures": ["state"], "laws": laws}
+        replay_certificates, "_run_reader_code", lambda *_: {"failures": ["state"], "laws": laws}
     )
-    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: list(agree))
+    monkeypatch.setattr(replay_certificates, "find_rerun_disagreements", lambda *_: list(agree))
     draws = ((KEY, 0, ""), (KEY, 0, ""))
     one = StatedEvent(kind, favours, (EventCondition(0, False, steps, draws, ("", "")),))
-    return replayed._by_event(document(), one, (epsilon, 0.0), READER, None)
+    return replay_certificates._by_event(document(), one, (epsilon, 0.0), READER, None)
 
 
 def test_an_event_is_judged_on_the_side_that_it_favours(monkeypatch):
@@ -315,9 +325,9 @@ def test_rounding_of_either_dataset_is_in_scales_of_its_noise(monkeypatch, side,
 
 
 def test_an_end_is_infinite_where_there_is_none():
-    law = replayed._convert_stated_law(told(centre=2.0, low=-1.0), [])
+    law = replay_certificates._convert_stated_law(told(centre=2.0, low=-1.0), [])
     assert (law.centre, law.low, law.high) == (2.0, -1.0, math.inf)
-    law = replayed._convert_stated_law(told(high=0.0), [])
+    law = replay_certificates._convert_stated_law(told(high=0.0), [])
     assert (law.low, law.high) == (-math.inf, 0.0)
 
 
@@ -348,7 +358,7 @@ def test_a_sum_has_numbers_of_unrounded_gaussian_noise_of_one_scale(given, fits,
     plain = {"centre": 0.0, "factor": 2.0 * sign, "kind": "normal", "post": "", "error": 0.0}
     usual, odd = _OutputLaw(**plain), _OutputLaw(**plain | given)
     for own in ([[odd], [usual]], [[usual], [odd]], [[usual, odd], [usual, usual]]):
-        assert (replayed._no_sum(own) is None) is fits
+        assert (replay_certificates._no_sum(own) is None) is fits
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -359,7 +369,7 @@ def test_a_half_space_is_as_far_apart_as_all_of_its_numbers(sign):
     own = [[law(1.0, 2.0), law(0.0, -4.0)], [law(0.0, 2.0 * sign), law(3.0, -4.0)]]
     draw = ((KEY, 0, ""), (KEY, 0, ""))
     conditions = tuple(EventCondition(n, True, -0.5, draw, ("", "")) for n in range(2))
-    probable, other = replayed._compute_half_space_probability(
+    probable, other = replay_certificates._compute_half_space_probability(
         StatedEvent("sum", 0, conditions), own
     )
     apart = math.hypot(1.0 / 2.0, 3.0 / 4.0)
@@ -373,7 +383,7 @@ def test_a_half_space_is_as_far_apart_as_all_of_its_numbers(sign):
 def test_an_event_is_no_rarer_than_a_billionth(probable, fails):
     own = [[_OutputLaw(0.0, 1.0, "laplace", "", 0.0)]] * 2
     other = Real(probable) / 100
-    found = replayed._judge_event_probabilities(
+    found = replay_certificates._judge_event_probabilities(
         own, Real(probable), other, (1.0, 0.0), 1e-12, ("f",), False
     )
     assert found.failures[0] == "f"
@@ -382,15 +392,15 @@ def test_an_event_is_no_rarer_than_a_billionth(probable, fails):
 
 def test_a_claim_of_0_has_the_largest_ratio_and_has_to_be_passed_all_the_same():
     own = [[_OutputLaw(0.0, 1.0, "laplace", "", 0.0)]] * 2
-    found = replayed._judge_event_probabilities(
+    found = replay_certificates._judge_event_probabilities(
         own, Real(0.5), Real(0.25), (0.0, 0.0), 1e-12, (), False
     )
     assert (found.failures, found.ratio) == ((), 1e6)
-    even = replayed._judge_event_probabilities(
+    even = replay_certificates._judge_event_probabilities(
         own, Real(0.5), Real(0.5), (0.0, 0.0), 0.0, (), False
     )
     assert len(even.failures) == 1
-    sure = replayed._judge_event_probabilities(
+    sure = replay_certificates._judge_event_probabilities(
         own, Real(0.5), Real(0), (1.0, 0.0), 1e-12, (), False
     )
     assert sure.ratio == 1e6
@@ -406,10 +416,12 @@ def counts(monkeypatch, hits, epsilon=1.0, delta=0.0, asked=None, agree=(), fail
         tasks.append(what)
         return {"failures": list(failures), "hits": hits(what["count"]) if callable(hits) else hits}
 
-    monkeypatch.setattr(replayed, "_run_reader_code", runs)
-    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: list(agree))
+    monkeypatch.setattr(replay_certificates, "_run_reader_code", runs)
+    monkeypatch.setattr(replay_certificates, "find_rerun_disagreements", lambda *_: list(agree))
     asked = asked or {"counted": ["text", 0], "favours": 0}
-    found = replayed._judge_event_counts(document(), (epsilon, delta), READER, None, asked)
+    found = replay_certificates._judge_event_counts(
+        document(), (epsilon, delta), READER, None, asked
+    )
     return found, tasks[0]["count"]
 
 
@@ -445,34 +457,42 @@ def test_another_process_is_asked_about_a_difference_and_the_data_about_all_coun
     assert found.failures == ("another",)
     found, _ = counts(monkeypatch, lambda n: (n, 0, n), agree=["another"])
     assert found.failures == ()
-    monkeypatch.setattr(replayed, "beyond_data", lambda *_: ["kept outside"])
+    monkeypatch.setattr(replay_certificates, "beyond_data", lambda *_: ["kept outside"])
     for failures, due in (((), ("kept outside",)), (("weak",), ("weak",))):
-        judged = Judged(failures, 2.0, "")
-        monkeypatch.setattr(replayed, "_judge_event_counts", lambda *_, judged=judged: judged)
-        counted = replayed._by_counts(document(), ("text", 0, 0), (1.0, 0.0), READER, None)
+        judged = ReplayEvidence(failures, 2.0, "")
+        monkeypatch.setattr(
+            replay_certificates, "_judge_event_counts", lambda *_, judged=judged: judged
+        )
+        counted = replay_certificates._by_counts(
+            document(), ("text", 0, 0), (1.0, 0.0), READER, None
+        )
         assert counted.failures == due
         law = [_OutputLaw(1.0, 2.0, "laplace", "", 0.0), _OutputLaw(5.0, -4.0, "laplace", "", 0.0)]
         two = event(pair_of((0, ""), (0, "")), pair_of((0, ""), (0, "")), kind="equal")
-        found = replayed._by_contrast(document(), two, [law, law], (1.0, 0.0), READER, None)
+        found = replay_certificates._by_contrast(
+            document(), two, [law, law], (1.0, 0.0), READER, None
+        )
         assert found.failures == due
 
 
 def test_a_difference_has_the_weight_in_which_its_noise_cancels(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        replayed, "_judge_event_counts", lambda *g: asked.append(g[4]) or Judged(("f",), 1, "")
+        replay_certificates,
+        "_judge_event_counts",
+        lambda *g: asked.append(g[4]) or ReplayEvidence(("f",), 1, ""),
     )
     law = [_OutputLaw(1.0, 2.0, "laplace", "", 0.0), _OutputLaw(50.0, -4.0, "laplace", "", 0.0)]
     two = event(pair_of((0, ""), (0, "")), pair_of((0, ""), (0, "")), kind="equal", favours=1)
-    replayed._by_contrast(document(), two, [law, law], (1.0, 0.0), READER, None)
+    replay_certificates._by_contrast(document(), two, [law, law], (1.0, 0.0), READER, None)
     assert asked == [{"contrast": [0, 1, 0.5, pytest.approx(25e-7)], "favours": 1}]
     one = event(pair_of((0, ""), (0, "")), kind="equal")
     with pytest.raises(DataError, match="two numbers"):
-        replayed._by_contrast(document(), one, [law[:1]] * 2, (1.0, 0.0), READER, None)
+        replay_certificates._by_contrast(document(), one, [law[:1]] * 2, (1.0, 0.0), READER, None)
 
 
 def judged_of(stated, apart=1.0):
-    return replayed._by_declaration(document(), stated, (1.0, 0.0), READER, None, apart)
+    return replay_certificates._by_declaration(document(), stated, (1.0, 0.0), READER, None, apart)
 
 
 @pytest.mark.parametrize(
@@ -481,14 +501,14 @@ def judged_of(stated, apart=1.0):
 )
 def test_a_declaration_is_broken_by_more_than_it_says(monkeypatch, moved, declared, fails, ratio):
     seen = {"failures": [], "declaration": (moved, declared)}
-    monkeypatch.setattr(replayed, "_run_reader_code", lambda *_: seen)
-    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: [])
+    monkeypatch.setattr(replay_certificates, "_run_reader_code", lambda *_: seen)
+    monkeypatch.setattr(replay_certificates, "find_rerun_disagreements", lambda *_: [])
     found = judged_of({"draw": KEY})
     assert (len(found.failures), found.ratio) == (fails, ratio)
     assert len(found.reservations) == 1
     far = judged_of({"draw": KEY}, apart=4.0)  # what is declared is of a unit of distance
     assert far.ratio == (ratio / 4 if declared else ratio)
-    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: ["another"])
+    monkeypatch.setattr(replay_certificates, "find_rerun_disagreements", lambda *_: ["another"])
     assert "another" in judged_of({"draw": KEY}).failures
     seen["declaration"] = None
     found = judged_of({"draw": KEY})

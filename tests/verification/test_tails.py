@@ -11,9 +11,9 @@ from scipy import stats
 from dpaudit.errors import DataError
 from dpaudit.reals import Real, log
 from dpaudit.replaying.laws import KINDS
-from dpaudit.verification import replayed
+from dpaudit.verification import replay_certificates
+from dpaudit.verification.replay_certificates import _half_line, _no_sum, _OutputLaw
 from dpaudit.verification.replay_events import EventCondition, StatedEvent
-from dpaudit.verification.replayed import _half_line, _no_sum, _OutputLaw
 from dpaudit.verification.tails import (
     bound_log_slope,
     compute_lower_tail,
@@ -96,7 +96,7 @@ def told(law, above, steps, favours, side):
                 moved = threshold - 1 if numbers[-1] >= threshold else threshold + 1
                 numbers[-1] = float(moved)
             seen.append([{"numbers": numbers, "draws": draws}])
-        return replayed._not_equivalent(event, own, seen[::-1] if favours else seen)
+        return replay_certificates._not_equivalent(event, own, seen[::-1] if favours else seen)
 
     return failures(False), failures(True)
 
@@ -138,7 +138,7 @@ def test_a_run_at_an_edge_may_be_on_either_side_by_what_rounding_moves(
     beyond = math.copysign(1.0, threshold) * abs(threshold) * 1e-9
     number = threshold - abs(beyond) if above else threshold + abs(beyond)  # not in the event
     runs = [{"numbers": [number], "draws": [(threshold + away) / factor]}]  # its noise says it is
-    failures = replayed._not_equivalent(event, [[law], [law]], [runs, runs])
+    failures = replay_certificates._not_equivalent(event, [[law], [law]], [runs, runs])
     assert bool(failures) is seen
 
 
@@ -171,7 +171,7 @@ def test_one_number_of_one_side_that_is_no_line_makes_no_sum(side, change, words
 def test_a_sum_is_as_far_as_its_numbers_are_together(centres):
     first, second = ([_OutputLaw(c, f, "normal", "", 0.0) for f in (0.5, -4.0)] for c in centres)
     condition = EventCondition(0, True, 0.8, (("a", 0, ""), ("a", 0, "")), ("", ""))
-    probable, other = replayed._compute_half_space_probability(
+    probable, other = replay_certificates._compute_half_space_probability(
         StatedEvent("sum", 0, (condition,)), [first, second]
     )
     apart = abs(centres[0] - centres[1]) * math.hypot(1 / 0.5, 1 / 4.0)
@@ -195,12 +195,12 @@ def test_rounding_of_steep_tails_is_taken_off(monkeypatch):
     law = {"problem": None, "post": "", "low": None, "high": None, "factor": 1.0, "error": 1e-3}
     law |= {"kind": "gumbel", "numbers": [], "draws": [], "declared": False}
     seen = {"failures": [], "laws": [[law | {"centre": 0.0}], [law | {"centre": 1.0}]]}
-    monkeypatch.setattr(replayed, "_run_reader_code", lambda *_: seen)
-    monkeypatch.setattr(replayed, "find_rerun_disagreements", lambda *_: [])
+    monkeypatch.setattr(replay_certificates, "_run_reader_code", lambda *_: seen)
+    monkeypatch.setattr(replay_certificates, "find_rerun_disagreements", lambda *_: [])
     event = StatedEvent(
         "all of", 0, (EventCondition(0, False, -3.0, (("a", 0, ""),) * 2, ("", "")),)
     )
     least = math.exp(4 - 1e-3) - math.exp(3 + 1e-3)
     for claimed, fails in ((least + 0.01, True), (least - 0.2, False)):
-        found = replayed._by_event(None, event, (claimed, 0.0), None, None)
+        found = replay_certificates._by_event(None, event, (claimed, 0.0), None, None)
         assert bool(found.failures) is fails

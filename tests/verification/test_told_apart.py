@@ -8,7 +8,7 @@ import pytest
 from dpaudit.auditing.samples.given_samples import audit_outputs
 from dpaudit.extension.settings import Settings
 from dpaudit.reals import DIGITS, precision
-from dpaudit.verification import Outcome, Reader, drawn, judge
+from dpaudit.verification import Outcome, Reader, judge, redrawn_counts
 from dpaudit.verification.misstatements import find_disagreement, list_broken_assumptions
 from dpaudit.verification.reals import Real, exp, format_distinct_numbers
 
@@ -69,7 +69,7 @@ def test_what_is_drawn_afresh_is_shown_above_the_claim(lower):
     result = audit_outputs(rng.normal(size=60), rng.normal(size=60), epsilon=1.0)
     measured = result.measured.model_copy(update={"lower": lower})
     result = result.model_copy(update={"measured": measured, "verdict": "refuted"})
-    said = drawn.judge_fresh_result(result, Settings(), Reader()).outcome.summary
+    said = redrawn_counts.judge_fresh_result(result, Settings(), Reader()).outcome.summary
     words = said.split()
     shown, claimed = words[2], words[words.index("allows") + 1]
     assert lower >= float(shown) > float(claimed) == 1.0

@@ -13,10 +13,10 @@ from dpaudit.errors import DataError, DpauditError
 from dpaudit.reals import Real
 from dpaudit.verification import Document, Outcome, Reader, data, judge
 from dpaudit.verification.document import Verdict, read
-from dpaudit.verification.drawn import FreshAudit
 from dpaudit.verification.judge import _stricter, _too_small, verifier_of
 from dpaudit.verification.misstatements import find_misstatements, list_broken_assumptions
-from dpaudit.verification.replayed import Judged
+from dpaudit.verification.redrawn_counts import FreshAudit
+from dpaudit.verification.replay_certificates import ReplayEvidence
 
 NUMBERS = {"bound": 2.0, "value": 3.0, "ratio": 1.5}
 
@@ -221,7 +221,7 @@ def test_a_replay_says_all_that_fails_and_what_the_file_alone_says(monkeypatch):
 
     def judged(document, reader, pair, same):
         given.append((pair, same))
-        return Judged(("weak",), 1.5, "seen", ("declared",), bound=2.0)
+        return ReplayEvidence(("weak",), 1.5, "seen", ("declared",), bound=2.0)
 
     monkeypatch.setattr(judge, "replay_reader_mechanism", judged)
     found = judge.verify(replace(of_mechanism(), kind="replay"), Reader(seed=1, mechanism=len))

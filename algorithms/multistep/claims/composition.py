@@ -80,12 +80,12 @@ Revealed = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Composed:
+class CompositionSettings:
     """The public parameters of a composition.
 
     Examples
     --------
-    >>> Composed(epsilon=0.5, delta=1e-5, count=4).claimed_epsilon
+    >>> CompositionSettings(epsilon=0.5, delta=1e-5, count=4).claimed_epsilon
     1.0
     """
 
@@ -150,12 +150,14 @@ def make_randomised_response_pair(epsilon: float, delta: float) -> tuple[Array, 
     return one, one[::-1].copy()
 
 
-def compute_composed_delta(setting: Composed, one: Array, other: Array, epsilon: float) -> Array:
+def compute_composed_delta(
+    setting: CompositionSettings, one: Array, other: Array, epsilon: float
+) -> Array:
     """Return the exact delta at ``epsilon`` after t draws of pairs of shape ``(..., 4)``.
 
     Examples
     --------
-    >>> setting = Composed(epsilon=0.0, delta=0.5, count=2)
+    >>> setting = CompositionSettings(epsilon=0.0, delta=0.5, count=2)
     >>> float(compute_composed_delta(setting, *make_randomised_response_pair(0.0, 0.5), 0.0))
     0.75
     """
@@ -164,19 +166,19 @@ def compute_composed_delta(setting: Composed, one: Array, other: Array, epsilon:
     return hockey_stick(p, q, epsilon)
 
 
-def gaussian_delta(setting: Composed, epsilon: float) -> float:
+def gaussian_delta(setting: CompositionSettings, epsilon: float) -> float:
     """Return the exact delta of t Gaussian mechanisms with the noise of eq. (20) for one step.
 
     Examples
     --------
-    >>> setting = Composed(epsilon=0.1, delta=1e-5, count=100)
+    >>> setting = CompositionSettings(epsilon=0.1, delta=1e-5, count=100)
     >>> gaussian_delta(setting, setting.claimed_epsilon) < 1e-5
     True
     """
     return GaussianDP(gaussian_mu(setting)).delta(epsilon)
 
 
-def gaussian_mu(setting: Composed) -> float:
+def gaussian_mu(setting: CompositionSettings) -> float:
     """Return ``sqrt(t) epsilon / sqrt(2 ln(1.25 / delta))``."""
     check.require_probability("delta", setting.delta)
     unit = math.sqrt(2 * math.log(1.25 / setting.delta))
@@ -184,13 +186,13 @@ def gaussian_mu(setting: Composed) -> float:
 
 
 def compute_composition_conditions(
-    setting: Composed, one: Array, other: Array
+    setting: CompositionSettings, one: Array, other: Array
 ) -> tuple[Condition, ...]:
     """Return that one algorithm is (epsilon, delta)-DP, in both directions.
 
     Examples
     --------
-    >>> setting = Composed(epsilon=0.0, delta=0.25, count=2)
+    >>> setting = CompositionSettings(epsilon=0.0, delta=0.25, count=2)
     >>> [
     ...     c.holds
     ...     for c in compute_composition_conditions(
@@ -215,7 +217,7 @@ def compute_composition_conditions(
 
 
 def make_composed_laws_inequality(
-    statement: Statement, setting: Composed, factor: float
+    statement: Statement, setting: CompositionSettings, factor: float
 ) -> Inequality[Laws]:
     """Return Theorem 4 of pairs of laws on four outcomes."""
     claimed = setting.claimed_epsilon
@@ -243,7 +245,7 @@ def make_composed_laws_inequality(
 
 
 def make_composed_gaussian_inequality(
-    statement: Statement, setting: Composed, factor: float
+    statement: Statement, setting: CompositionSettings, factor: float
 ) -> Inequality[Laws]:
     """Return Theorem 4 of Gaussian mechanisms, which have one law: nothing is searched."""
     value = gaussian_delta(setting, setting.claimed_epsilon)
@@ -261,7 +263,7 @@ def make_composed_gaussian_inequality(
 
 
 def compute_gaussian_attained(
-    statement: Statement, setting: Composed, factor: float
+    statement: Statement, setting: CompositionSettings, factor: float
 ) -> WorstInstance:
     """Return the delta of Gaussian mechanisms, also where one alone is not private enough."""
     # Gaussian mechanisms have one law, so an empty pair stands for the instance.
@@ -281,7 +283,7 @@ def compute_gaussian_attained(
 
 def most_revealing(
     statement: Statement,
-    setting: Composed,
+    setting: CompositionSettings,
     factor: float,
     budget: int,
     rng: Generator,
@@ -299,7 +301,7 @@ def most_revealing(
     )
 
 
-def compute_proved_delta(setting: Composed, *, gaussian: bool) -> tuple[float, str]:
+def compute_proved_delta(setting: CompositionSettings, *, gaussian: bool) -> tuple[float, str]:
     """Return the exact delta of the worst pair at the claimed epsilon, and the proof of it."""
     if gaussian:
         exact = gaussian_delta(setting, setting.claimed_epsilon)
@@ -307,7 +309,7 @@ def compute_proved_delta(setting: Composed, *, gaussian: bool) -> tuple[float, s
     return _compute_worst_delta(setting), _DOMINATES
 
 
-def gaussian_condition(setting: Composed) -> Condition:
+def gaussian_condition(setting: CompositionSettings) -> Condition:
     """Return that one Gaussian mechanism is (epsilon, delta)-DP."""
     mu = gaussian_mu(setting) / math.sqrt(setting.count)
     value = GaussianDP(mu).delta(setting.epsilon)
@@ -316,7 +318,7 @@ def gaussian_condition(setting: Composed) -> Condition:
 
 def _make_theorem4_evidence(
     statement: Statement,
-    setting: Composed,
+    setting: CompositionSettings,
     algorithms: str,
     factor: float,
     value: float,
@@ -346,19 +348,21 @@ def format_finite_law(law: Array) -> str:
     return "(" + ", ".join(f"{p:.4g}" for p in law) + ")"
 
 
-def _compute_worst_delta(setting: Composed) -> float:
+def _compute_worst_delta(setting: CompositionSettings) -> float:
     pair = make_randomised_response_pair(setting.epsilon, setting.delta)
     return float(compute_composed_delta(setting, *pair, setting.claimed_epsilon))
 
 
 def _find_smallest_composition(
-    statement: Statement, setting: Composed, factor: float, seed: int
+    statement: Statement, setting: CompositionSettings, factor: float, seed: int
 ) -> str | None:
     """Return the smallest t, epsilon and delta = 1/n that break the claim, in words."""
 
-    def make_composition(instance: tuple[int, int, int]) -> Composed:
+    def make_composition(instance: tuple[int, int, int]) -> CompositionSettings:
         count, epsilon, share = instance
-        return Composed(epsilon=float(epsilon), delta=1 / share, count=count, c0=setting.c0)
+        return CompositionSettings(
+            epsilon=float(epsilon), delta=1 / share, count=count, c0=setting.c0
+        )
 
     claim: Inequality[tuple[int, int, int]] = Inequality(
         name=statement.name,
@@ -389,7 +393,7 @@ def _find_smallest_composition(
 
 
 def worst_laws(
-    setting: Composed, budget: int, rng: Generator, revealed: Revealed | None = None
+    setting: CompositionSettings, budget: int, rng: Generator, revealed: Revealed | None = None
 ) -> Laws:
     """Return the best pair of laws of a search, in the direction that reveals more."""
     revealed = revealed or partial(compute_composed_delta, setting, epsilon=setting.claimed_epsilon)
@@ -400,7 +404,7 @@ def worst_laws(
     return (one, other) if here >= there else (other, one)
 
 
-def build_law_pair_space(setting: Composed, revealed: Revealed | None = None) -> Space:
+def build_law_pair_space(setting: CompositionSettings, revealed: Revealed | None = None) -> Space:
     """Return pairs on four outcomes that are (epsilon, delta)-DP; ratios are deltas.
 
     Starts are random pairs, some with impossible outcomes. A pair that is not private enough is
@@ -410,8 +414,8 @@ def build_law_pair_space(setting: Composed, revealed: Revealed | None = None) ->
     Examples
     --------
     >>> from dpaudit.refutation import maximise
-    >>> found = maximise(build_law_pair_space(Composed(epsilon=0.0, delta=0.5, count=2)), 3000,
-    ...     np.random.default_rng(0))
+    >>> setting = CompositionSettings(epsilon=0.0, delta=0.5, count=2)
+    >>> found = maximise(build_law_pair_space(setting), 3000, np.random.default_rng(0))
     >>> 0.74 < found.ratio < 0.75
     True
     """
@@ -458,13 +462,17 @@ def _normalise_laws(weights: Array) -> Array:
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
-def _evaluate_law_pairs(setting: Composed, revealed: Revealed, batch: Batch) -> tuple[Batch, Array]:
+def _evaluate_law_pairs(
+    setting: CompositionSettings, revealed: Revealed, batch: Batch
+) -> tuple[Batch, Array]:
     one, other = _mix_to_private_pairs(setting, batch["one"], batch["other"])
     reached = np.maximum(revealed(one, other), revealed(other, one))
     return {"one": one, "other": other}, reached
 
 
-def _mix_to_private_pairs(setting: Composed, one: Array, other: Array) -> tuple[Array, Array]:
+def _mix_to_private_pairs(
+    setting: CompositionSettings, one: Array, other: Array
+) -> tuple[Array, Array]:
     """Return the pairs, mixed with the common part of both laws as far as privacy asks.
 
     Delta is convex along the way and 0 at its end; what one law cannot give stays impossible.

@@ -10,7 +10,7 @@ from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.algorithms.multistep.claims.composition import Composed
+    from dpaudit.algorithms.multistep.claims.composition import CompositionSettings
     from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
@@ -81,8 +81,8 @@ def prepare_definition3_search(settings: Settings, parameters: Meaning) -> Searc
     )
 
 
-def _make_definition3_setting(settings: Settings, parameters: Meaning) -> Composed:
-    from dpaudit.algorithms.multistep.claims.composition import Composed
+def _make_definition3_setting(settings: Settings, parameters: Meaning) -> CompositionSettings:
+    from dpaudit.algorithms.multistep.claims.composition import CompositionSettings
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.errors import InvalidArgument
 
@@ -96,7 +96,7 @@ def _make_definition3_setting(settings: Settings, parameters: Meaning) -> Compos
     if parameters.version == "corrected" and not (epsilon > 0 and parameters.multiple > 1):
         expected = "above 1, and epsilon above 0, in the corrected version"
         raise InvalidArgument("multiple", parameters.multiple, expected)
-    return Composed(epsilon=epsilon, delta=delta, count=1, c0=parameters.multiple)
+    return CompositionSettings(epsilon=epsilon, delta=delta, count=1, c0=parameters.multiple)
 
 
 CLAIM = Claim(

@@ -24,7 +24,7 @@ from dpaudit.algorithms.multistep.claims.star import (
     compute_utility_sides,
 )
 from dpaudit.algorithms.multistep.claims.utility import (
-    Found,
+    UtilityRun,
     build_star_space,
     compute_utility_conditions,
 )
@@ -43,14 +43,14 @@ from dpaudit.refutation.search import Batch
 _UNUSED = "bounded duals"  # no statement here is about beta
 
 
-def least_risk(found: Found) -> float:
+def least_risk(found: UtilityRun) -> float:
     """Return a lower bound on the expected excess risk."""
     kept = (1 - found.noise.probability) * float(found.both.risk[0])
     # No loss is below its minimum, so the risk is not below 0.
     return max(kept - found.noise.centre, 0.0)
 
 
-def most_risk(found: Found) -> float:
+def most_risk(found: UtilityRun) -> float:
     """Return an upper bound on it, of runs in sets of diameter 1."""
     # Where noise changes a gradient the risk is still at most c_2 D = 1.
     return float(found.both.risk[0]) + found.noise.centre + found.noise.probability
@@ -69,13 +69,13 @@ def over_t(star: StarSetting, found: StarBoundSides) -> Array:
     return np.asarray((1 + edges * (found.rho + found.beta**2 / found.rho)) / star.iterations)
 
 
-def _compute_certain_value(found: Found) -> float:
+def _compute_certain_value(found: UtilityRun) -> float:
     return certain_value(found.both, found.noise, found.star)
 
 
 def make_rate_inequality(
     statement: Statement, star: StarSetting, constant: float
-) -> Inequality[Found]:
+) -> Inequality[UtilityRun]:
     """Return that the left side of eq. (24) is at most a constant times its terms over t."""
     return Inequality(
         name=statement.name,
@@ -122,7 +122,7 @@ def search_attained_rate(
     def ratio(found: StarBoundSides) -> Array:
         return np.asarray(found.value / (constant * over_t(star, found)))
 
-    found = Found(star, _find_worst_batch(space_of(star, ratio), trials, rng))
+    found = UtilityRun(star, _find_worst_batch(space_of(star, ratio), trials, rng))
     return _search_judged_claim(
         make_rate_inequality(statement, star, constant), found, trials, rng, seed
     )
@@ -135,13 +135,13 @@ def search_attained_rate(
 class Both:
     """The same loss and penalty with more and with fewer inner steps."""
 
-    many: Found
+    many: UtilityRun
     few: StarSetting
 
     @cached_property
-    def fewer(self) -> Found:
+    def fewer(self) -> UtilityRun:
         """The run with fewer."""
-        return Found(self.few, self.many.batch)
+        return UtilityRun(self.few, self.many.batch)
 
 
 def make_larger_risk_inequality(statement: Statement, few: int, factor: float) -> Inequality[Both]:
@@ -195,7 +195,7 @@ def search_larger_risk(
         return inside, np.where(allowed, one.risk / (other.risk + SLACK), 1e-9 * first)
 
     made = replace(build_star_space(star), evaluate=evaluate)
-    both = Both(Found(star, _find_worst_batch(made, trials, rng)), less)
+    both = Both(UtilityRun(star, _find_worst_batch(made, trials, rng)), less)
     return _search_judged_claim(
         make_larger_risk_inequality(statement, few, factor), both, trials, rng, seed
     )
@@ -233,20 +233,20 @@ def _search_judged_claim(
     return searched(claim, lambda budget, rng: found, trials, rng, seed=seed)
 
 
-def _compute_used_conditions(found: Found) -> tuple[Condition, ...]:
+def _compute_used_conditions(found: UtilityRun) -> tuple[Condition, ...]:
     return tuple(one for one in compute_utility_conditions(found) if one.name != _UNUSED)
 
 
-def _get_star_parameters(found: Found) -> dict[str, Any]:
+def _get_star_parameters(found: UtilityRun) -> dict[str, Any]:
     own = {"penalty": float(found.batch["penalty"][0]), "slack": SLACK}
     return asdict(found.star) | own
 
 
-def _get_star_arrays(found: Found) -> dict[str, Array]:
+def _get_star_arrays(found: UtilityRun) -> dict[str, Array]:
     return {"target": found.batch["target"][0], "slopes": found.batch["slopes"][0]}
 
 
-def _format_star_instance(found: Found) -> str:
+def _format_star_instance(found: UtilityRun) -> str:
     u, v = found.batch["target"][0]
     right, left, up = found.batch["slopes"][0]
     return (

@@ -16,7 +16,7 @@ from numpy.random import Generator
 from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.algorithm import MultiStepState
 from dpaudit.algorithms.multistep.claims.instances import MultiStepInstance
-from dpaudit.algorithms.problems.linearised import mean_shift
+from dpaudit.algorithms.problems.linearised_objectives import mean_shift
 from dpaudit.algorithms.problems.losses import LOSSES
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.extension.claim import Statement

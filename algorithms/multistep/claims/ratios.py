@@ -38,7 +38,7 @@ from scipy.special import ndtr
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.claims.composition import (
-    Composed,
+    CompositionSettings,
     Laws,
     compute_composition_conditions,
     format_finite_law,
@@ -57,12 +57,12 @@ _BECAUSE = (
 _LARGE = "The noise is calibrated with a theorem for epsilon below 1."
 
 
-def compute_exceeded_probability(setting: Composed, one: Array, other: Array) -> Array:
+def compute_exceeded_probability(setting: CompositionSettings, one: Array, other: Array) -> Array:
     """Return ``Pr_P[P > e^epsilon' Q]`` of laws of shape ``(..., k)``, shape ``(...)``.
 
     Examples
     --------
-    >>> setting = Composed(epsilon=math.log(2), delta=0.01, count=1)
+    >>> setting = CompositionSettings(epsilon=math.log(2), delta=0.01, count=1)
     >>> float(compute_exceeded_probability(setting, np.array([0.6, 0.4]), np.array([0.299, 0.701])))
     0.6
     """
@@ -71,28 +71,28 @@ def compute_exceeded_probability(setting: Composed, one: Array, other: Array) ->
     return np.asarray(np.where(above, one, 0.0).sum(axis=-1))
 
 
-def gaussian_exceeded(setting: Composed) -> float:
+def gaussian_exceeded(setting: CompositionSettings) -> float:
     """Return the same of a Gaussian mechanism with the noise of eq. (20) for one step.
 
     Examples
     --------
-    >>> gaussian_exceeded(Composed(epsilon=1.0, delta=1e-5, count=1)) < 1e-5
+    >>> gaussian_exceeded(CompositionSettings(epsilon=1.0, delta=1e-5, count=1)) < 1e-5
     True
-    >>> gaussian_exceeded(Composed(epsilon=8.0, delta=1e-5, count=1)) > 1e-5
+    >>> gaussian_exceeded(CompositionSettings(epsilon=8.0, delta=1e-5, count=1)) > 1e-5
     True
     """
     mu = gaussian_mu(setting)
     return float(ndtr(mu / 2 - setting.claimed_epsilon / mu))
 
 
-def least_upper_bound(setting: Composed) -> float:
+def least_upper_bound(setting: CompositionSettings) -> float:
     """Return the least upper bound of ``Pr_P[P > e^epsilon' Q]`` over (epsilon, delta)-DP pairs.
 
     Examples
     --------
-    >>> round(least_upper_bound(Composed(epsilon=1.0, delta=1e-5, count=1)), 4)
+    >>> round(least_upper_bound(CompositionSettings(epsilon=1.0, delta=1e-5, count=1)), 4)
     0.7311
-    >>> least_upper_bound(Composed(epsilon=1.0, delta=0.0, count=1))
+    >>> least_upper_bound(CompositionSettings(epsilon=1.0, delta=0.0, count=1))
     0.0
     """
     if setting.delta == 0:
@@ -102,12 +102,13 @@ def least_upper_bound(setting: Composed) -> float:
     return min(1.0, bound_corrected_tail(setting), rest)
 
 
-def bound_corrected_tail(setting: Composed) -> float:
+def bound_corrected_tail(setting: CompositionSettings) -> float:
     """Return the corrected bound ``delta / (1 - e^{epsilon - epsilon'})``; infinite if they agree.
 
     Examples
     --------
-    >>> round(bound_corrected_tail(Composed(epsilon=math.log(2), delta=0.1, count=1, c0=2.0)), 6)
+    >>> setting = CompositionSettings(epsilon=math.log(2), delta=0.1, count=1, c0=2.0)
+    >>> round(bound_corrected_tail(setting), 6)
     0.2
     """
     room = -math.expm1(setting.epsilon - setting.claimed_epsilon)
@@ -120,12 +121,12 @@ class Gloss:
 
     Examples
     --------
-    >>> setting = Composed(epsilon=math.log(2), delta=0.1, count=1, c0=2.0)
+    >>> setting = CompositionSettings(epsilon=math.log(2), delta=0.1, count=1, c0=2.0)
     >>> Gloss(setting=setting).bound, round(Gloss(setting=setting, version="corrected").bound, 6)
     (0.1, 0.2)
     """
 
-    setting: Composed
+    setting: CompositionSettings
     mechanism: str = "finite"
     version: str = "published"
     factor: float = 1.0

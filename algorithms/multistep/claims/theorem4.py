@@ -10,7 +10,6 @@ from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
-    from dpaudit.algorithms.multistep.claims.composition import Composed
     from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
@@ -88,8 +87,10 @@ def prepare_theorem4_search(settings: Settings, parameters: CompositionParameter
     )
 
 
-def _make_composition_setting(settings: Settings, parameters: CompositionParameters) -> Composed:
-    from dpaudit.algorithms.multistep.claims.composition import LONGEST, Composed
+def _make_composition_setting(
+    settings: Settings, parameters: CompositionParameters
+) -> CompositionParameters:
+    from dpaudit.algorithms.multistep.claims.composition import LONGEST, CompositionSettings
     from dpaudit.algorithms.multistep.guarantees import chosen_constant
     from dpaudit.errors import InvalidArgument
     from dpaudit.extension.settings import WORST_CASE
@@ -110,7 +111,7 @@ def _make_composition_setting(settings: Settings, parameters: CompositionParamet
         raise InvalidArgument("count", parameters.count, expected)
     if parameters.c0_of_proof and settings.delta == 0:
         raise InvalidArgument("c0_of_proof", True, "false where delta is 0")
-    return Composed(
+    return CompositionSettings(
         epsilon=settings.epsilon,
         delta=settings.delta,
         count=parameters.count,

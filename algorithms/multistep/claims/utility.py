@@ -44,7 +44,7 @@ _BECAUSE = (
 
 
 @dataclass(frozen=True)
-class Found:
+class UtilityRun:
     """A loss and a penalty, as a batch of one, with its run and the run's noise."""
 
     star: StarSetting
@@ -63,7 +63,7 @@ class Found:
 
 def make_utility_inequality(
     statement: Statement, star: StarSetting, factor: float
-) -> Inequality[Found]:
+) -> Inequality[UtilityRun]:
     """Return Theorem 7, whose left side is a certain lower bound on an expectation."""
     return Inequality(
         name=statement.name,
@@ -79,7 +79,7 @@ def make_utility_inequality(
     )
 
 
-def compute_utility_conditions(found: Found) -> tuple[Condition, ...]:
+def compute_utility_conditions(found: UtilityRun) -> tuple[Condition, ...]:
     """Return the assumptions of Theorem 7 as numbers of one instance."""
     done, batch, both = run(found.star, found.batch), found.batch, found.both
     points = np.concatenate([done.centre[0], done.leaf[0], batch["target"]])
@@ -97,7 +97,7 @@ def compute_utility_conditions(found: Found) -> tuple[Condition, ...]:
     return tuple(Condition(name=n, value=float(v), limit=float(c)) for n, v, c in values)
 
 
-def _make_utility_evidence(relation: str, factor: float, found: Found) -> Evidence:
+def _make_utility_evidence(relation: str, factor: float, found: UtilityRun) -> Evidence:
     batch, both = found.batch, found.both
     return Evidence(
         kind="property",
@@ -119,7 +119,7 @@ def _make_utility_evidence(relation: str, factor: float, found: Found) -> Eviden
     )
 
 
-def _format_utility_instance(found: Found) -> str:
+def _format_utility_instance(found: UtilityRun) -> str:
     batch, both = found.batch, found.both
     u, v = batch["target"][0]
     right, left, up = batch["slopes"][0]
@@ -135,7 +135,7 @@ def _format_utility_instance(found: Found) -> str:
 
 
 def search_utility_violation(
-    claim: Inequality[Found], star: StarSetting, trials: int, rng: Generator, *, seed: int
+    claim: Inequality[UtilityRun], star: StarSetting, trials: int, rng: Generator, *, seed: int
 ) -> WorstInstance:
     """Return the ratio of a search's best instance; 0 where noise leaves the bounded sets."""
     found = _find_worst_star_loss(star, trials, rng)
@@ -144,10 +144,10 @@ def search_utility_violation(
     return searched(claim, lambda budget, rng: found, trials, rng, seed=seed)
 
 
-def _find_worst_star_loss(star: StarSetting, budget: int, rng: Generator) -> Found:
+def _find_worst_star_loss(star: StarSetting, budget: int, rng: Generator) -> UtilityRun:
     """Return the loss and the penalty with the largest noise-free ratio of the two sides."""
     found = maximise(build_star_space(star), budget, rng).instance
-    return Found(star, {name: np.asarray(values)[None] for name, values in found.items()})
+    return UtilityRun(star, {name: np.asarray(values)[None] for name, values in found.items()})
 
 
 def build_star_space(star: StarSetting) -> Space:

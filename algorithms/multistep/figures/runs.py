@@ -28,7 +28,7 @@ from dpaudit.algorithms.multistep.algorithm import (
 )
 from dpaudit.algorithms.multistep.figures import cards
 from dpaudit.algorithms.problems.graphs import complete
-from dpaudit.algorithms.problems.schedules import Constant, Given
+from dpaudit.algorithms.problems.schedules import Constant, TableSchedule
 from dpaudit.algorithms.problems.step_sizes import DecayingStepSize
 from dpaudit.datasets import Dataset, adult, split_evenly, subset
 from dpaudit.errors import InvalidArgument
@@ -121,7 +121,7 @@ class MultiStepFigureSetting:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Varied:
+class FigureVariables:
     """The variables of a figure: ``(epsilon, l)`` at every point of its axis, and the constants."""
 
     label: str
@@ -133,18 +133,22 @@ class Varied:
 def figure1(request: FigureRequest) -> Reproduction:
     """Return Figure 1: empirical risk of the final models against epsilon, at l = 10."""
     pairs = [(epsilon, 10) for epsilon in _EPSILONS]
-    varied = Varied(label="epsilon", values=_EPSILONS, pairs=pairs, fixed="l = 10")
+    varied = FigureVariables(label="epsilon", values=_EPSILONS, pairs=pairs, fixed="l = 10")
     return _reproduce_risk_figure(cards.FIGURE_1, varied, request)
 
 
 def figure2(request: FigureRequest) -> Reproduction:
     """Return Figure 2: empirical risk of the final models against l, at epsilon 1."""
     pairs = [(1.0, inner_steps) for inner_steps in _INNER_STEPS]
-    varied = Varied(label="inner steps l", values=_INNER_STEPS, pairs=pairs, fixed="epsilon = 1")
+    varied = FigureVariables(
+        label="inner steps l", values=_INNER_STEPS, pairs=pairs, fixed="epsilon = 1"
+    )
     return _reproduce_risk_figure(cards.FIGURE_2, varied, request)
 
 
-def _reproduce_risk_figure(card: Figure, varied: Varied, request: FigureRequest) -> Reproduction:
+def _reproduce_risk_figure(
+    card: Figure, varied: FigureVariables, request: FigureRequest
+) -> Reproduction:
     setting = MultiStepFigureSetting.of(request)
     runs = _final_risks(setting, varied, request)
     judged = make_judgements(card.statements, _judge_risk_findings(card, varied, runs))
@@ -167,7 +171,7 @@ def _reproduce_risk_figure(card: Figure, varied: Varied, request: FigureRequest)
     )
 
 
-def _make_risk_panel(varied: Varied, runs: Array) -> Panel:
+def _make_risk_panel(varied: FigureVariables, runs: Array) -> Panel:
     curve = Curve.over_runs(f"multi-step DP-ADMM, {varied.fixed}", varied.values, runs)
     return Panel(
         title="after the last iteration",
@@ -177,7 +181,7 @@ def _make_risk_panel(varied: Varied, runs: Array) -> Panel:
     )
 
 
-def _judge_risk_findings(card: Figure, varied: Varied, runs: Array) -> Findings:
+def _judge_risk_findings(card: Figure, varied: FigureVariables, runs: Array) -> Findings:
     """Judge the figure's one statement: that the mean risk falls along its axis."""
     means = {
         f"{value:g}": Mean.of(column) for value, column in zip(varied.values, runs.T, strict=True)
@@ -201,7 +205,9 @@ def _list_other_settings(
     return [*others, drawn | {"runs": min(4 * setting.runs, MOST_RUNS)}]
 
 
-def _final_risks(setting: MultiStepFigureSetting, varied: Varied, request: FigureRequest) -> Array:
+def _final_risks(
+    setting: MultiStepFigureSetting, varied: FigureVariables, request: FigureRequest
+) -> Array:
     """Return the risk of the final models, shape ``(runs, points of the axis)``."""
     request.progress.start("running", setting.runs * len(varied.pairs))
     columns = []
@@ -438,7 +444,7 @@ def _with_rates(setting: MultiStepFigureSetting, eta: float, rates: Array) -> Co
     # Where the determinant's part of eq. (26) alone exceeds epsilon, no noise reaches it.
     if rates.min() <= 0:
         return None
-    schedule = Given(np.broadcast_to(rates, (setting.iterations, len(rates))))
+    schedule = TableSchedule(np.broadcast_to(rates, (setting.iterations, len(rates))))
     return replace(_make_consensus_rival(setting, eta), noise_rate=schedule)
 
 

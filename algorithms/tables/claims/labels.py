@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from numpy.random import Generator
 
 from dpaudit._typing import Array
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.algorithms.tables.labels import LabelRelease
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.extension.claim import Statement
@@ -55,7 +55,7 @@ _PUBLISHED = "published noise"
 
 
 @dataclass(frozen=True, eq=False)
-class Released:
+class LabelInstance:
     """Two labels, an output, and a deviation."""
 
     label: Array
@@ -129,7 +129,7 @@ def exact_loss(label: Array, other: Array, output: Array, deviation: float) -> A
     return np.asarray(nearer.sum(axis=-1) / (deviation / math.sqrt(2)))
 
 
-def make_label_inequality(statement: Statement, labels: Labels) -> Inequality[Released]:
+def make_label_inequality(statement: Statement, labels: Labels) -> Inequality[LabelInstance]:
     """Return Theorem 1: the loss of every output is at most the claimed epsilon."""
     return Inequality(
         name=statement.name,
@@ -149,7 +149,7 @@ def make_label_inequality(statement: Statement, labels: Labels) -> Inequality[Re
     )
 
 
-def _make_label_evidence(relation: str, labels: Labels, one: Released) -> Evidence:
+def _make_label_evidence(relation: str, labels: Labels, one: LabelInstance) -> Evidence:
     return Evidence(
         kind="pure-dp",
         relation=relation,
@@ -168,7 +168,7 @@ def _make_label_evidence(relation: str, labels: Labels, one: Released) -> Eviden
     )
 
 
-def compute_label_conditions(labels: Labels, one: Released) -> tuple[Condition, ...]:
+def compute_label_conditions(labels: Labels, one: LabelInstance) -> tuple[Condition, ...]:
     """Return the assumptions as numbers of an instance."""
     kind = labels.encoding
     return (
@@ -198,7 +198,7 @@ def off_unit(kind: str, label: Array) -> float:
             return max(0.0, float(np.abs(label).sum()) - 1)
 
 
-def _compute_stated_label_loss(labels: Labels, found: Released) -> float:
+def _compute_stated_label_loss(labels: Labels, found: LabelInstance) -> float:
     """Return the loss as the mechanism itself states it; of other encodings, by the formula.
 
     The two differ by the excess of the deviation alone.
@@ -218,7 +218,7 @@ def _compute_stated_label_loss(labels: Labels, found: Released) -> float:
     return float(release.privacy_loss(found.output[None, None], pair)[0])
 
 
-def _format_label_instance(found: Released) -> str:
+def _format_label_instance(found: LabelInstance) -> str:
     return (
         f"label {_format_label_vector(found.label)} replaced by "
         f"{_format_label_vector(found.other)}, output "
@@ -234,11 +234,11 @@ def _find_smallest_label_pair(statement: Statement, labels: Labels) -> str | Non
     """Return the smallest one-hot pair and whole output that break the claim."""
     whole = st.integers(0, 2)
 
-    def make_label_pair(drawn: tuple[int, int, int, list[int]]) -> Released:
+    def make_label_pair(drawn: tuple[int, int, int, list[int]]) -> LabelInstance:
         size, one, other, output = drawn
         codes = np.eye(size)
         value = np.array(output[:size], dtype=np.float64)
-        return Released(codes[one % size], codes[other % size], value, labels.deviation)
+        return LabelInstance(codes[one % size], codes[other % size], value, labels.deviation)
 
     sizes = st.integers(2, 4)
     drawn = st.tuples(sizes, whole, whole, st.lists(whole, min_size=4, max_size=4)).map(
@@ -268,14 +268,14 @@ def search_label_loss(
     return replace(reached, value=max(_compute_stated_label_loss(labels, found), 0.0))
 
 
-def most_revealing(labels: Labels, budget: int, rng: Generator) -> Released:
+def most_revealing(labels: Labels, budget: int, rng: Generator) -> LabelInstance:
     """Return the best of ``budget`` evaluated instances."""
     found = maximise(build_label_space(labels), budget, rng).instance
     kind = labels.encoding
     label, other = (
         _convert_scores_to_labels(kind, found[name][None])[0] for name in ("label", "other")
     )
-    return Released(label, other, found["output"], labels.deviation)
+    return LabelInstance(label, other, found["output"], labels.deviation)
 
 
 def build_label_space(labels: Labels) -> Space:

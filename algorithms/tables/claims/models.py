@@ -53,7 +53,7 @@ from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.claims.noise import BOUNDED, BOUNDED_NEIGHBOUR, ONE_TUPLE, Theorem2
 from dpaudit.algorithms.tables.guarantees import model_event
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.algorithms.tables.laws import BatchSteps
 from dpaudit.algorithms.tables.loss import LOGISTIC
 from dpaudit.errors import InvalidArgument

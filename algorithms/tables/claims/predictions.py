@@ -29,7 +29,7 @@ from numpy.random import Generator
 
 from dpaudit._typing import Array
 from dpaudit.algorithms.tables.claims.noise import BOUNDED, BOUNDED_NEIGHBOUR, ONE_TUPLE, Theorem2
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.extension.claim import Statement
 from dpaudit.neighbours import REPLACE_TUPLE, Pair
 from dpaudit.refutation import (
@@ -53,7 +53,7 @@ _ROUNDING = 1e-12  # such a share that rounding explains
 
 
 @dataclass(frozen=True, eq=False)
-class Predicted:
+class PredictionPair:
     """A table, its neighbour and a model; shapes in the module docstring."""
 
     table: Array
@@ -84,7 +84,9 @@ def compute_outside_sines(vectors: Array, spanning: Array) -> Array:
     )
 
 
-def make_column_space_inequality(statement: Statement, theorem: Theorem2) -> Inequality[Predicted]:
+def make_column_space_inequality(
+    statement: Statement, theorem: Theorem2
+) -> Inequality[PredictionPair]:
     """Return the condition of a finite epsilon: predictions inside the neighbour's column space."""
     return Inequality(
         name=statement.name,
@@ -98,7 +100,7 @@ def make_column_space_inequality(statement: Statement, theorem: Theorem2) -> Ine
 
 def make_prediction_inequality(
     statement: Statement, theorem: Theorem2, learning_rate: float, seed: int
-) -> Inequality[Predicted]:
+) -> Inequality[PredictionPair]:
     """Return Theorem 2 of the same: a delta of 1, at any epsilon, is more than the claimed one."""
     inside = make_column_space_inequality(statement, theorem)
     return replace(
@@ -110,11 +112,11 @@ def make_prediction_inequality(
     )
 
 
-def _measure_prediction_distance(one: Predicted) -> float:
+def _measure_prediction_distance(one: PredictionPair) -> float:
     return float(compute_outside_sines((one.table @ one.model)[None], one.neighbour[None])[0])
 
 
-def compute_prediction_conditions(theorem: Theorem2, one: Predicted) -> tuple[Condition, ...]:
+def compute_prediction_conditions(theorem: Theorem2, one: PredictionPair) -> tuple[Condition, ...]:
     """Return the theorem's assumptions as numbers of an instance."""
     norms = [float(np.linalg.norm(t, axis=1).max()) for t in (one.table, one.neighbour)]
     differing = float((one.table != one.neighbour).any(axis=1).sum())
@@ -126,7 +128,7 @@ def compute_prediction_conditions(theorem: Theorem2, one: Predicted) -> tuple[Co
     )
 
 
-def _make_prediction_evidence(relation: str, theorem: Theorem2, found: Predicted) -> Evidence:
+def _make_prediction_evidence(relation: str, theorem: Theorem2, found: PredictionPair) -> Evidence:
     tuples, features = found.table.shape
     return Evidence(
         kind="support",
@@ -142,7 +144,7 @@ def _make_prediction_evidence(relation: str, theorem: Theorem2, found: Predicted
 
 
 def measure_server_view_sines(
-    theorem: Theorem2, learning_rate: float, seed: int, found: Predicted
+    theorem: Theorem2, learning_rate: float, seed: int, found: PredictionPair
 ) -> tuple[float, float]:
     """Return the sines of the server's view in a run on T, with col(T) and with col(T').
 
@@ -164,7 +166,7 @@ def measure_server_view_sines(
 
 
 def _explain_prediction_leak(
-    theorem: Theorem2, learning_rate: float, seed: int, found: Predicted
+    theorem: Theorem2, learning_rate: float, seed: int, found: PredictionPair
 ) -> str:
     here, there = measure_server_view_sines(theorem, learning_rate, seed, found)
     return (
@@ -180,7 +182,7 @@ def _format_outside_share(outside: float) -> str:
     return f"{outside:.3g}" if outside > _ROUNDING else "0 but for rounding"
 
 
-def _format_prediction_instance(one: Predicted) -> str:
+def _format_prediction_instance(one: PredictionPair) -> str:
     return (
         f"T = {_format_rounded_array(one.table)}, first tuple replaced by "
         f"{_format_rounded_array(one.neighbour[0])}, theta = "
@@ -198,12 +200,12 @@ def _find_smallest_prediction(statement: Statement, theorem: Theorem2) -> str | 
     whole = st.integers(0, 2)
     claim, unit = make_column_space_inequality(statement, theorem), theorem.tuple_norm / 2
 
-    def make_prediction(drawn: tuple[list[int], int]) -> Predicted:
+    def make_prediction(drawn: tuple[list[int], int]) -> PredictionPair:
         column, other = drawn
         table = unit * np.array(column, dtype=np.float64)[:, None]
         neighbour = table.copy()
         neighbour[0] = unit * other
-        return Predicted(table, neighbour, np.ones(1))
+        return PredictionPair(table, neighbour, np.ones(1))
 
     drawn = st.tuples(st.lists(whole, min_size=2, max_size=3), whole).map(make_prediction)
     smallest = minimal(drawn, claim, budget=200)
@@ -236,12 +238,12 @@ def search_prediction_leak(
     return replace(reached, value=epsilon, bound=theorem.claimed)
 
 
-def most_distant(searched_space: Space, budget: int, rng: Generator) -> Predicted:
+def most_distant(searched_space: Space, budget: int, rng: Generator) -> PredictionPair:
     """Return the best of ``budget`` evaluated pairs."""
     found = maximise(searched_space, budget, rng).instance
     neighbour = found["table"].copy()
     neighbour[0] = found["other"]
-    return Predicted(found["table"], neighbour, found["model"])
+    return PredictionPair(found["table"], neighbour, found["model"])
 
 
 def build_prediction_space(tuples: int, features: int, norm: float = 1.0) -> Space:

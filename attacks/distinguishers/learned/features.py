@@ -115,7 +115,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Clipped:
+class ClippedFeatures:
     """Entries, and differences along the first axis, through sigmoids: heavy tails count once."""
 
     scaling: Scaling
@@ -189,8 +189,8 @@ def fit_series(outputs: Array, labels: NDArray[np.int64]) -> Series | None:
     return Series(Scaling.of(differences), Scaling.of(sums))
 
 
-def fit_clipped(outputs: Array, labels: NDArray[np.int64]) -> Clipped | None:
-    """Fit `Clipped`; None where there would be too many features.
+def fit_clipped(outputs: Array, labels: NDArray[np.int64]) -> ClippedFeatures | None:
+    """Fit `ClippedFeatures`; None where there would be too many features.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def fit_clipped(outputs: Array, labels: NDArray[np.int64]) -> Clipped | None:
     columns = _build_feature_columns(outputs, _has_output_axis(outputs))
     if columns.shape[1] > 2 * FEW:
         return None
-    return Clipped(Scaling.of(columns), _has_output_axis(outputs))
+    return ClippedFeatures(Scaling.of(columns), _has_output_axis(outputs))
 
 
 def fit_summaries(outputs: Array, labels: NDArray[np.int64]) -> Summaries | None:

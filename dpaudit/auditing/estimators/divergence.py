@@ -42,7 +42,7 @@ _NO_UPPER = "outputs alone bound a divergence from below only"
 
 
 @dataclass(frozen=True)
-class Binned(ScoreEvent):
+class BinnedEvent(ScoreEvent):
     """The counted parts of a score: an event, and bins."""
 
     bins: Bins = field(default_factory=lambda: Bins(np.zeros(0)))
@@ -59,7 +59,7 @@ class DivergenceOutcome:
     ``counts`` of dataset and neighbour, of groups of units in order, shape ``(U, K)`` each.
     """
 
-    counted: Binned
+    counted: BinnedEvent
     chosen: BetChoice
     claimed: float
     counts: tuple[Array, Array]
@@ -156,7 +156,7 @@ def bound_renyi_by_bet(
     # Of a claim on all orders the divergence is measured over its order, and scaled back at the
     # end.
     order, scale = chosen.bet.order, chosen.bet.order if len(currency.orders) > 1 else 1.0
-    counted = Binned(first.score, first.best.event, first.best.step, chosen.bins)
+    counted = BinnedEvent(first.score, first.best.event, first.best.step, chosen.bins)
     claimed = currency.claimed(first.at_delta) * scale
     case = replace(case, at_delta=first.at_delta)
     seen, certifying, kept = _draw_bet_counts(
@@ -209,7 +209,7 @@ def _draw_bet_counts(
     case: PrivacyCase,
     drawer: Drawer,
     trials: int,
-    planned: tuple[Binned, BetChoice, float, float],
+    planned: tuple[BinnedEvent, BetChoice, float, float],
 ) -> tuple[DivergenceOutcome, Certifying, ContractChecks]:
     """Return the certifying counts: drawn again in own processes if they refute and had none."""
     seen, tally, found = _count_bet_outcomes(drawer, trials, planned)
@@ -226,7 +226,7 @@ def _draw_bet_counts(
 
 
 def _count_bet_outcomes(
-    drawer: Drawer, trials: int, planned: tuple[Binned, BetChoice, float, float]
+    drawer: Drawer, trials: int, planned: tuple[BinnedEvent, BetChoice, float, float]
 ) -> tuple[DivergenceOutcome, Tally, Certifying]:
     counted, chosen, claimed, alpha = planned
     sides, found = drawer.counts(counted, trials, "certifying", certifies=True)

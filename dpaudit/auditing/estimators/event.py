@@ -30,7 +30,7 @@ from dpaudit.auditing.distinguishers.learned_scores import (
 )
 from dpaudit.auditing.distinguishers.lowest_bits import certify_lowest_bits
 from dpaudit.auditing.estimators.group_sequential import FEW, chosen_on
-from dpaudit.auditing.explain.carrying_event import Said, in_words
+from dpaudit.auditing.explain.carrying_event import EventDescription, in_words
 from dpaudit.auditing.explain.event_words import plainness_of
 from dpaudit.auditing.outcome.evidence import EventEvidence, MeasurementEvidence
 from dpaudit.auditing.sampling.contract_checks import ContractChecks
@@ -417,7 +417,7 @@ def certify_event(
     alpha: float,
     drawn: dict[str, int],
     tally: Tally | None = None,
-    said: Said | None = None,
+    said: EventDescription | None = None,
 ) -> MeasurementEvidence:
     """Return the event bound from scores that did not choose the event.
 
@@ -454,14 +454,18 @@ def certify_event(
         scores=score_counts(on_p, on_q, event),
         model_based=model_based(_to_event_counts(bound), delta, 1 - alpha),
         carrying=_make_carrying_event(
-            said or Said.of_score(scorer, event), tally, bound, (delta, alpha), event.order
+            said or EventDescription.of_score(scorer, event),
+            tally,
+            bound,
+            (delta, alpha),
+            event.order,
         ),
         notes=(f"Direction, chosen beforehand: {event.direction}.",),
     )
 
 
 def _make_carrying_event(
-    said: Said, tally: Tally, bound: EventBound, at: tuple[float, float], order: Order
+    said: EventDescription, tally: Tally, bound: EventBound, at: tuple[float, float], order: Order
 ) -> EventEvidence:
     return EventEvidence(
         words=said.words,

@@ -25,7 +25,7 @@ from dpaudit.auditing.estimators.event import (
     format_tried_scores,
     words_of_tried,
 )
-from dpaudit.auditing.explain.carrying_event import Said
+from dpaudit.auditing.explain.carrying_event import EventDescription
 from dpaudit.auditing.outcome.evidence import MeasurementEvidence
 from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.execution import stream
@@ -76,7 +76,7 @@ def _guess_evidence(on_p: Array, on_q: Array, settings: Settings) -> Measurement
     drawn = {"certifying": len(on_p) + len(on_q)}
     found = list[MeasurementEvidence]()
     for words, (score, event) in _GUESSES.items():
-        said, delta = Said(words, plain=True), settings.delta
+        said, delta = EventDescription(words, plain=True), settings.delta
         scores = score(on_p), score(on_q)
         found.append(certify_event(*scores, event, "given guesses", delta, alpha, drawn, said=said))
     budget = {f"one exact test of two counts: {words}": alpha for words in _GUESSES}

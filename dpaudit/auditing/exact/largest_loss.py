@@ -212,7 +212,7 @@ def largest_loss(case: PrivacyCase, drawer: Drawer, trials: int) -> MeasurementE
 
 
 @dataclass(frozen=True)
-class Recomputed:
+class RecomputedEvidence:
     """The evidence against a claim, the checks behind it, and its notes."""
 
     lower: float
@@ -221,7 +221,7 @@ class Recomputed:
     reservation: str = ""
 
 
-def certified_loss(mechanism: object, winner: Winner, claimed: float) -> Recomputed:
+def certified_loss(mechanism: object, winner: Winner, claimed: float) -> RecomputedEvidence:
     """Return the winner's loss as far as it is proved, or has at least been computed once more."""
     loss = max(0.0, winner.peak.loss)
     try:
@@ -234,23 +234,25 @@ def certified_loss(mechanism: object, winner: Winner, claimed: float) -> Recompu
     # A mechanism may have such code for some of its parameters only.
     except InvalidArgument:  # no such code for this loss function
         pass
-    return Recomputed(min(loss, claimed), notes=(_NO_DIGITS,) if loss > claimed else ())
+    return RecomputedEvidence(min(loss, claimed), notes=(_NO_DIGITS,) if loss > claimed else ())
 
 
-def _make_enclosed_loss(loss: float, ends: tuple[float, float], claimed: float) -> Recomputed:
+def _make_enclosed_loss(
+    loss: float, ends: tuple[float, float], claimed: float
+) -> RecomputedEvidence:
     """Return the value of a loss that lies between two ends."""
     low, high = ends
     # Ends that are infinite, crossed or NaN prove nothing.
     if not math.isfinite(low) or not low <= high:
-        return Recomputed(min(loss, claimed), notes=(_NOT_ENCLOSED,))
+        return RecomputedEvidence(min(loss, claimed), notes=(_NOT_ENCLOSED,))
     found = f"between {low:.15g} and {high:.15g}"
     statement = "the output's loss, computed once more with an error bound, is the one found"
     check = _check_recomputed_loss(loss, min(max(loss, low), high), statement, found, claimed)
     # Whichever is lower: the search and the enclosure both have to bear out what is certified.
-    return Recomputed(max(0.0, min(loss, low)), (check,))
+    return RecomputedEvidence(max(0.0, min(loss, low)), (check,))
 
 
-def _in_digits(loss: float, found: tuple[float, float], claimed: float) -> Recomputed:
+def _in_digits(loss: float, found: tuple[float, float], claimed: float) -> RecomputedEvidence:
     """Return the value of a loss that was computed with many digits, and with more."""
     least, gap = min(found), abs(found[0] - found[1])
     shown = f"{least:.15g} in {MORE_DIGITS[-1]} digits"
@@ -258,10 +260,10 @@ def _in_digits(loss: float, found: tuple[float, float], claimed: float) -> Recom
     check = _check_recomputed_loss(loss, least, statement, shown, claimed)
     # NaN, of digits that ran out of time, must not pass as agreement.
     if not gap <= _AGREEMENT * abs(least):
-        return Recomputed(min(loss, claimed), (check,), (_NO_AGREEMENT,))
+        return RecomputedEvidence(min(loss, claimed), (check,), (_NO_AGREEMENT,))
     # The conversion to a double may have rounded up.
     below = math.nextafter(least, -math.inf)
-    return Recomputed(max(0.0, min(loss, below)), (check,), (), _NO_BOUND)
+    return RecomputedEvidence(max(0.0, min(loss, below)), (check,), (), _NO_BOUND)
 
 
 def _digits_that_agree(mechanism: HasLossInDigits[Any], winner: Winner) -> tuple[float, float]:

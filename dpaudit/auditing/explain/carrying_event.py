@@ -34,26 +34,26 @@ _READ = 100  # outputs of each dataset that codes and oddities are read off
 
 
 @dataclass(frozen=True)
-class Said:
+class EventDescription:
     """An event in words, and whether these name one part of the output."""
 
     words: str
     plain: bool = False
 
     @classmethod
-    def of_score(cls, scorer: str, event: ThresholdEvent) -> Said:
+    def of_score(cls, scorer: str, event: ThresholdEvent) -> EventDescription:
         """Return the words for an event of a score that reads the whole output.
 
         Examples
         --------
-        >>> Said.of_score("linear attack", ThresholdEvent(True, 1.0, 0.0)).words
+        >>> EventDescription.of_score("linear attack", ThresholdEvent(True, 1.0, 0.0)).words
         'the score of the whole output (linear attack) above its threshold'
         """
         side = "above" if event.above else "below"
         return cls(f"the score of the whole output ({scorer}) {side} its threshold")
 
 
-def in_words(counted: ScoreEvent, drawer: Drawer, tally: Tally) -> Said | None:
+def in_words(counted: ScoreEvent, drawer: Drawer, tally: Tally) -> EventDescription | None:
     """Return the words for an event of one part of the output; None if it is about more.
 
     Parameters
@@ -76,13 +76,13 @@ def in_words(counted: ScoreEvent, drawer: Drawer, tally: Tally) -> Said | None:
         # itself, so words for what is rare would not go with them.
         words = Words(layout, score.features, drawer, features, float("inf"))
         said, flipped = words.of(tried, tally.hits)
-        return Said(f"anything but that {said}" if flipped else said, not flipped)
+        return EventDescription(f"anything but that {said}" if flipped else said, not flipped)
     if len(layout.columns) == 1 and read[0][0].size == 1 and not layout.columns[0].discrete:
         return _of_one_number(counted, path_of(layout.columns[0]), np.concatenate(read))
     return None
 
 
-def _of_one_number(counted: ScoreEvent, path: str, read: Array) -> Said | None:
+def _of_one_number(counted: ScoreEvent, path: str, read: Array) -> EventDescription | None:
     """Return between which values a number is in the event; None if there are many such ranges."""
 
     def inside(values: Array) -> NDArray[np.bool_]:
@@ -104,13 +104,13 @@ def _of_one_number(counted: ScoreEvent, path: str, read: Array) -> Said | None:
     shown = [format_threshold(edge, np.split(read.ravel(), 2)) for edge in edges]
     match shown, bool(found[-1]):
         case [one], True:
-            return Said(f"{path} > {one}", plain=True)
+            return EventDescription(f"{path} > {one}", plain=True)
         case [one], False:
-            return Said(f"{path} < {one}", plain=True)
+            return EventDescription(f"{path} < {one}", plain=True)
         case [low, high], True:
-            return Said(f"{path} > {high} or < {low}", plain=True)
+            return EventDescription(f"{path} > {high} or < {low}", plain=True)
         case [low, high], False:
-            return Said(f"{path} between {low} and {high}", plain=True)
+            return EventDescription(f"{path} between {low} and {high}", plain=True)
     return None
 
 

@@ -53,7 +53,7 @@ _NOTHING = CheckOutcome(
 
 
 @dataclass(frozen=True)
-class LaidOut:
+class CaseLayout:
     """A case whose mechanism has a layout, and the facts that its first outputs showed, if any.
 
     ``count`` outputs of each dataset made the layout. ``changes`` says whether calls change the
@@ -73,7 +73,7 @@ def resolve_case_layout(
     first_trials: Callable[[float], int],
     *,
     by_looks: bool = False,
-) -> LaidOut:
+) -> CaseLayout:
     """Return the case with a layout of its mechanism's outputs, if that is other people's code.
 
     The observations that it is made of certify nothing.
@@ -88,7 +88,7 @@ def resolve_case_layout(
         Whether these are looks: then code that draws many outputs in a call is asked for few.
     """
     if not is_observed(case.mechanism):
-        return LaidOut(case)
+        return CaseLayout(case)
     cases = case.candidates or (case,)
     mechanism: Any = case.mechanism
     first, few = None, by_looks
@@ -107,7 +107,7 @@ def resolve_case_layout(
     slow = first is not None and first.is_slow
     layout = _layout_by_workers(case, seed, count, executor) if slow else None
     found = _apply_known_layout(case, layout, seed, count)
-    return LaidOut(found, first, count, _is_changed(found, seed))
+    return CaseLayout(found, first, count, _is_changed(found, seed))
 
 
 def _apply_known_layout(

@@ -179,20 +179,20 @@ def make_event_attempts(
     columns = list(dict.fromkeys(one.column for one in alone))
     for count in _TOGETHER:
         if len(columns) >= count:
-            score = _Together.of(columns[:count], on_p, on_q)
+            score = _FeatureSum.of(columns[:count], on_p, on_q)
             event = choose_event(score(on_p), score(on_q), delta)
             yield FeatureEvent(score, tuple(columns[:count]), event)
 
 
 @dataclass(frozen=True)
-class _Together:
+class _FeatureSum:
     """A weighted sum of a few features: Fisher's linear discriminant."""
 
     columns: list[int]
     weights: Array
 
     @classmethod
-    def of(cls, columns: list[int], on_p: Array, on_q: Array) -> _Together:
+    def of(cls, columns: list[int], on_p: Array, on_q: Array) -> _FeatureSum:
         p, q = (np.clip(side[:, columns], -_LARGE, _LARGE) for side in (on_p, on_q))
         within = np.atleast_2d(np.cov(p, rowvar=False) + np.cov(q, rowvar=False))
         # Parts that follow from one another make the matrix singular; the smallest number is

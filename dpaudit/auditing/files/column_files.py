@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dpaudit.auditing.files.arrays import MOST, read_array, read_arrays
-from dpaudit.auditing.files.delimited import CsvColumn, columns_of_text
+from dpaudit.auditing.files.text_cells import CsvColumn, columns_of_text
 from dpaudit.errors import DataError, shorten_repr
 from dpaudit.mechanisms.outputs.outcomes import Inexact, as_doubles
 from dpaudit.redaction import Record

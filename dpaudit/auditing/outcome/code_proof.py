@@ -12,7 +12,7 @@ from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroC
 from dpaudit.mechanisms.foreign.isolation import Placement
 from dpaudit.neighbours import Metric, Relation
 from dpaudit.proving.api import ProofQuestion
-from dpaudit.proving.elsewhere import prove_mechanism
+from dpaudit.proving.isolated_proofs import prove_mechanism
 from dpaudit.proving.refusals import ProofRefusal
 from dpaudit.proving.report import CodeProof
 from dpaudit.proving.runs.reading import RUNS

@@ -30,7 +30,7 @@ from dpaudit.guarantees.currency import Currency
 from dpaudit.guarantees.kinds import GaussianDP, Guarantee
 from dpaudit.mechanisms.foreign.code_identity import code_of
 from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
-from dpaudit.neighbours.found import Declared, depends_on_reading
+from dpaudit.neighbours.found_relations import DeclaredRelation, depends_on_reading
 from dpaudit.report.counts import BinCounts, ScoreCounts, WealthPath
 from dpaudit.report.document import Result
 from dpaudit.report.formatting import format_significant, share_of
@@ -502,7 +502,9 @@ def with_relation(result: Result, case: PrivacyCase) -> Result:
         if result.verdict == "refuted":
             more += _on_another_reading(case, result.measured.lower)
     else:
-        more = [f"Neighbours: {relation.statement}."] if isinstance(relation, Declared) else []
+        more = (
+            [f"Neighbours: {relation.statement}."] if isinstance(relation, DeclaredRelation) else []
+        )
     if (said := metric_claims.format_pair_distance(result)) is not None:
         more.append(said)
     if result.verdict == "refuted" and case.caveat is not None:

@@ -22,9 +22,9 @@ from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.mechanisms.foreign.searches import search_with
 from dpaudit.neighbours import Metric, Relation
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import Declared, FoundPair, chosen_relation
+from dpaudit.neighbours.found_relations import DeclaredRelation, FoundPair, chosen_relation
 from dpaudit.neighbours.records import Bounds
-from dpaudit.search.apart import Range
+from dpaudit.search.distance_search import Range
 from dpaudit.search.edits import domain_around
 from dpaudit.search.engine import CALLS, PairCandidate, Search
 from dpaudit.search.space import PairSpace, space_apart, space_of
@@ -162,7 +162,7 @@ def _require_relation_name(relation: Any) -> str:
         raise InvalidArgument(
             "relation", VerbatimText("a function"), "a name, to look for neighbours"
         )
-    if isinstance(relation, Declared) and relation.user is not None:
+    if isinstance(relation, DeclaredRelation) and relation.user is not None:
         return f"{relation.name}: {relation.user}"
     return relation if isinstance(relation, str) else relation.name
 

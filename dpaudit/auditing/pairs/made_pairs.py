@@ -9,7 +9,7 @@ from dpaudit.domains import Domain
 from dpaudit.domains.layouts import Unit
 from dpaudit.domains.stating import convert_domain, convert_units
 from dpaudit.neighbours import Metric, Pair
-from dpaudit.neighbours.found import Declared
+from dpaudit.neighbours.found_relations import DeclaredRelation
 from dpaudit.search.space import UnitPair
 
 
@@ -35,7 +35,7 @@ def convert_made_pair(pair: Pair[Any], place: UnitPair, domain: Domain) -> dict[
     sides = [convert_units(units) for units in _get_pair_units(pair, place, domain)]
     if stated is None or None in sides:
         return {}
-    user = pair.relation.user if isinstance(pair.relation, Declared) else None
+    user = pair.relation.user if isinstance(pair.relation, DeclaredRelation) else None
     return {"domain": stated, "dataset": sides[0], "neighbour": sides[1], "user": user}
 
 

@@ -30,7 +30,7 @@ from dpaudit.mechanisms.foreign.code_identity import CodeReference, code_of
 from dpaudit.mechanisms.foreign.code_mechanism import ObservationSettings
 from dpaudit.mechanisms.foreign.proxy import IsolatedMechanism
 from dpaudit.neighbours import Pair
-from dpaudit.neighbours.found import OF_GRAPHS, Declared, format_relation_words
+from dpaudit.neighbours.found_relations import OF_GRAPHS, DeclaredRelation, format_relation_words
 from dpaudit.redaction import are_shown, compute_data_fingerprint
 from dpaudit.refutation.certificate import Certificate
 from dpaudit.report.formatting import value_of
@@ -138,7 +138,7 @@ def of_pair(pair: Pair[Any], salt: bytes, made: Mapping[str, Any] | None = None)
     What holds nobody's records stands there as it is ``made`` again, or else as it is.
     """
     relation = pair.relation
-    checked = not isinstance(relation, Declared) or relation in OF_GRAPHS
+    checked = not isinstance(relation, DeclaredRelation) or relation in OF_GRAPHS
     stated: dict[str, Any] = {
         "salt": salt.hex(),
         "dataset": compute_data_fingerprint(pair.dataset, salt),

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dpaudit.auditing.audited import Audited
+from dpaudit.auditing.audit_outcome import AuditOutcome
 from dpaudit.auditing.estimators.given_outputs import event_evidence
 from dpaudit.auditing.outcome.evidence import MeasurementEvidence
 from dpaudit.auditing.outcome.result import carrying_event, format_verdict_reason
@@ -61,7 +61,7 @@ class PreparedOutputs:
 
     draws = True
 
-    def run(self, executor: Any = None) -> Audited:
+    def run(self, executor: Any = None) -> AuditOutcome:
         """Return the result, and a certificate of its counts if the claim is refuted.
 
         The executor is for audits that draw; nothing is drawn here.
@@ -70,12 +70,12 @@ class PreparedOutputs:
         found = outputs_result(self.claim, evidence, self.settings, str(self.plan), self.data)
         found = found.model_copy(update={"parameters": _get_output_parameters(self.pair)})
         if found.verdict != "refuted":
-            return Audited(found, None)
+            return AuditOutcome(found, None)
         certificate = certificate_of(found, evidence, self.settings, self.pair)
         if certificate is None:
             noted = found.model_copy(update={"notes": [*found.notes, _NO_CERTIFICATE]})
-            return Audited(noted, None)
-        return Audited(found.keep(certificate, holds_records=False), certificate)
+            return AuditOutcome(noted, None)
+        return AuditOutcome(found.keep(certificate, holds_records=False), certificate)
 
 
 class OutputsAudit(BaseModel):

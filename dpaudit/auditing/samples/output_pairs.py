@@ -16,7 +16,7 @@ import numpy as np
 
 from dpaudit._typing import Array
 from dpaudit.auditing.files.column_files import ColumnFile, read_columns
-from dpaudit.auditing.files.delimited import CsvColumn, Texts
+from dpaudit.auditing.files.text_cells import CsvColumn, Texts
 from dpaudit.errors import DataError, InvalidArgument, VerbatimText, shorten_repr
 from dpaudit.report.formatting import format_integer
 

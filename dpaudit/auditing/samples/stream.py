@@ -164,12 +164,12 @@ class StreamWatch:
         rng = default_rng(stream(self._seed, "watch", str(self._times)))
         self._times += 1
         return fit_scores_in_order(
-            self.distinguishers, _Laid(self._lines.layout), None, on_p, on_q, rng
+            self.distinguishers, _KnownLayout(self._lines.layout), None, on_p, on_q, rng
         )
 
 
 @dataclass(frozen=True)
-class _Laid:
+class _KnownLayout:
     """The knowledge about a mechanism that is only watched: the layout of its outputs."""
 
     layout: Layout | None

@@ -59,7 +59,7 @@ class ProcessGrid(NamedTuple):
     calls: int
 
 
-class _Wanted(NamedTuple):
+class _WantedUnits(NamedTuple):
     """The wanted units by their numbers, if each process has the same number on each side."""
 
     each: int
@@ -299,7 +299,7 @@ class Drawer:
         units = [one._plan_units(processes * calls, purpose, side) for side in Side]
         hands = _in_turn(units[0], units[1], processes)
         task = partial(
-            unit_draws.beside_unit, self.mechanism, self.pair, score, _Wanted(calls, wanted)
+            unit_draws.beside_unit, self.mechanism, self.pair, score, _WantedUnits(calls, wanted)
         )
         found = list(self._dealt(task, hands, Stage(f"{purpose}, both datasets")))
         scored = _merge_unit_results(hands, [numbers for numbers, _ in found])

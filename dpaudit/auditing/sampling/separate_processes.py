@@ -109,7 +109,7 @@ def is_claim_refuted(counted: ScoreEvent, tally: Tally, against: Against) -> boo
     """Return whether counts refute the claim."""
     if against.bet is not None:
         return against.bet.refuted
-    seen = _Seen.of(tally, counted.event, against)
+    seen = _SideCounts.of(tally, counted.event, against)
     return seen.refutes(seen.hits, seen.trials)
 
 
@@ -134,7 +134,7 @@ def check_lone_outputs(
     wanted
         Of how many processes and calls the outputs are looked at as well.
     """
-    seen = _Seen.of(tally, counted.event, against)
+    seen = _SideCounts.of(tally, counted.event, against)
     processes, calls = _choose_process_counts(drawer, seen, tally.trials[0])
     given = counted.score, processes, calls, "outputs drawn alone"
     answers: Certifying | None = None
@@ -160,7 +160,7 @@ def check_lone_outputs(
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _SideCounts:
     """Counts of the favoured side and of the other, and the claim that they refute."""
 
     hits: tuple[int, int]
@@ -169,7 +169,7 @@ class _Seen:
     against: Against
 
     @classmethod
-    def of(cls, tally: Tally, event: ThresholdEvent, against: Against) -> _Seen:
+    def of(cls, tally: Tally, event: ThresholdEvent, against: Against) -> _SideCounts:
         return cls(*tally.favoured(event), event, against)
 
     def refutes(self, hits: tuple[int, int], trials: tuple[int, int]) -> bool:
@@ -229,7 +229,7 @@ def _compute_rate_p_value(hits: int, trials: int, before: int, of: int) -> float
     return min(many, float(bdtr(hits, trials, low)))
 
 
-def _choose_process_counts(drawer: Drawer, seen: _Seen, trials: int) -> tuple[int, int]:
+def _choose_process_counts(drawer: Drawer, seen: _SideCounts, trials: int) -> tuple[int, int]:
     """Return how many processes draw outputs alone, and how many each on either dataset."""
     against = seen.against
     surprise = -math.log(min(against.alpha, _ACCUSED))

@@ -25,14 +25,14 @@ from dpaudit.guarantees.kinds import Guarantee
 from dpaudit.mechanisms.foreign.code_mechanism import ObservationSettings
 from dpaudit.mechanisms.foreign.outside import Outside
 from dpaudit.neighbours import Metric
-from dpaudit.neighbours.found import (
+from dpaudit.neighbours.found_relations import (
     chosen_relation,
 )
 from dpaudit.programs import Program
 from dpaudit.redaction import Record
 
 
-class _Specified(BaseModel):
+class _AuditTable(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @property
@@ -41,7 +41,7 @@ class _Specified(BaseModel):
         return get_given_settings(self, rows_of(AuditSettings))
 
 
-class ClaimAudit(_Specified):
+class ClaimAudit(_AuditTable):
     """An audit of an installed claim."""
 
     claim: str
@@ -56,7 +56,7 @@ class CandidatePair(BaseModel):
     neighbour: Any
 
 
-class MechanismAudit(_Specified):
+class MechanismAudit(_AuditTable):
     """An audit of a mechanism of the user's own."""
 
     mechanism: str | None = Field(

@@ -18,7 +18,7 @@ from dpaudit.auditing.outcome.code_proof import is_proof_required, prove_code, t
 from dpaudit.auditing.outcome.declared_release import proof_of
 from dpaudit.auditing.pairs.found_pairs import SearchEffort, find_pairs, refuse_beside_domain
 from dpaudit.auditing.repeat.plan import AuditPlan
-from dpaudit.auditing.run import Prepared
+from dpaudit.auditing.run import PreparedAudit
 from dpaudit.auditing.samples.output_audit import OutputsAudit
 from dpaudit.auditing.specification.audit_tables import (
     ClaimAudit,
@@ -55,7 +55,7 @@ from dpaudit.mechanisms.foreign.isolation import (
 )
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.candidates import Candidate
-from dpaudit.neighbours.found import (
+from dpaudit.neighbours.found_relations import (
     FoundPair,
     declare_relation,
     find_pair_relation,
@@ -176,7 +176,7 @@ def prepare_mechanism_audit(
     path: Path,
     plan: AuditPlan,
     isolation: Isolation,
-) -> Prepared:
+) -> PreparedAudit:
     """Return the audit of a mechanism of the user's own, whose module may lie beside the file."""
     folder = path.resolve().parent
     with importable(folder):
@@ -211,7 +211,7 @@ def prepare_mechanism_audit(
             notes=() if found.words is None else (found.words,),
             relation_was_read=found.was_read,
         )
-    return Prepared(statement, case, settings, plan, folder)
+    return PreparedAudit(statement, case, settings, plan, folder)
 
 
 def _build_specified_mechanism(

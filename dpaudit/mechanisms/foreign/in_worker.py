@@ -12,7 +12,7 @@ from dpaudit.execution.tasks import has_last_task, start_generators_anew, to_pic
 from dpaudit.mechanisms.foreign.instances import register_instance
 from dpaudit.mechanisms.mechanism import outside_of
 from dpaudit.store.identity import identified
-from dpaudit.store.sealing import Unidentified
+from dpaudit.store.sealing import UnidentifiedValue
 
 _here: dict[str, Any] = {}
 
@@ -62,6 +62,6 @@ def identity_of(mechanism: Any) -> tuple[Any, ...]:
     """Return the identity of a mechanism, or the name of a part that has none."""
     try:
         found = identified(mechanism, caches=True)
-    except Unidentified as error:
+    except UnidentifiedValue as error:
         return "", str(error)
     return *found, None

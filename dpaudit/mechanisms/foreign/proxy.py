@@ -41,7 +41,7 @@ from dpaudit.mechanisms.outputs.layout import Layout
 from dpaudit.neighbours import Pair
 from dpaudit.search.engine import Search
 from dpaudit.store.identity import identified
-from dpaudit.store.sealing import Identity, Unidentified
+from dpaudit.store.sealing import Identity, UnidentifiedValue
 
 _METHODS = (
     *("sample", "privacy_loss", "uniform_residuals"),
@@ -237,7 +237,7 @@ class IsolatedMechanism(ForeignCode):
             return self._at_all_calls[0].__identified__
         digest, *named, nothing = self._call(identity_of)
         if nothing is not None:
-            raise Unidentified(nothing)
+            raise UnidentifiedValue(nothing)
         return Identity(digest, *map(tuple, named))
 
     def way(self) -> float:

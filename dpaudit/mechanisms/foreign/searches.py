@@ -12,7 +12,7 @@ from numpy.random import Generator
 from dpaudit.domains import Domain
 from dpaudit.freezing.recorder import fresh_copy
 from dpaudit.mechanisms.foreign.code_mechanism import CodeMechanism
-from dpaudit.search.apart import Range, search_apart
+from dpaudit.search.distance_search import Range, search_apart
 from dpaudit.search.engine import Search, search_pairs
 
 _SLOWER = 3  # times that a call may take as long whose primitives are intercepted

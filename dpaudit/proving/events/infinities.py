@@ -18,7 +18,7 @@ _COMPARISONS = frozenset({"less", "less_equal"})
 
 
 @dataclass(frozen=True)
-class _Settled:
+class _ForcedDecisions:
     """Decisions of a path that are no choice, by node, and whether it ends them as numbers do."""
 
     nodes: frozenset[int]
@@ -53,7 +53,7 @@ def without_infinities(trace: FunctionTrace) -> FunctionTrace:
     return FunctionTrace(trace.universe, paths, trace.compared, trace.source, skeletons)
 
 
-def _find_settled_decisions(program: PathProgram) -> _Settled:
+def _find_settled_decisions(program: PathProgram) -> _ForcedDecisions:
     """Return the decisions of a path that compare a value with infinity."""
     draft, nodes, is_possible = Draft(program), set[int](), True
     for node in program.nodes:
@@ -69,7 +69,7 @@ def _find_settled_decisions(program: PathProgram) -> _Settled:
             # A path with one impossible decision is never taken, however its other decisions
             # end.
             is_possible = is_possible and known is outcome
-    return _Settled(frozenset(nodes), is_possible)
+    return _ForcedDecisions(frozenset(nodes), is_possible)
 
 
 def _find_infinite_outcome(draft: Draft, condition: Node) -> bool | None:

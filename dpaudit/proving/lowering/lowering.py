@@ -52,7 +52,7 @@ _CHECKED = frozenset(_RANGES) | {"float64"}
 
 
 @dataclass(eq=False)
-class Lowered:
+class LoweredPrograms:
     """Programs of all paths, as JSON has them.
 
     Parameters
@@ -87,7 +87,7 @@ class _DrawNumbering:
         return self._known[key]
 
 
-def lower_trace(trace: FunctionTrace) -> Lowered:
+def lower_trace(trace: FunctionTrace) -> LoweredPrograms:
     """Return programs of all paths: where records are alike, if that is possible.
 
     Parameters
@@ -116,7 +116,7 @@ def lower_trace(trace: FunctionTrace) -> Lowered:
         except (NotAlike, NotSampled) as error:
             reason = str(error)
             continue
-        return Lowered(alike, draws.laws, paths)
+        return LoweredPrograms(alike, draws.laws, paths)
     raise NotLowered(f"no rule covers its treatment of records: {reason}")
 
 

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 import dpaudit
-from dpaudit.freezing import primitives, tracked
+from dpaudit.freezing import primitives, tracked_noise
 from dpaudit.proving.runs.names import find_stored_attributes, names_in
 
 _MOST = 100_000  # values that are looked at
@@ -255,7 +255,9 @@ class _CodeWalk:
     def _module(self, module: ModuleType) -> Any:
         """Return the names of code; of a library those that it may set, and other modules."""
         self.by_names.append(module)
-        is_of_others = _is_ours(module.__name__) or tracked.is_installed(_get_module_file(module))
+        is_of_others = _is_ours(module.__name__) or tracked_noise.is_installed(
+            _get_module_file(module)
+        )
         held = vars(module)
         return [
             (name, self.visit(held[name], name))
@@ -374,7 +376,7 @@ def _get_kept_cell_content(cell: Any) -> Any:
 
 def _is_of_people(function: FunctionType) -> bool:
     file = function.__code__.co_filename
-    return not file.startswith(_HOME) and not tracked.is_installed(file)
+    return not file.startswith(_HOME) and not tracked_noise.is_installed(file)
 
 
 def _is_ours(module: Any) -> bool:
@@ -384,7 +386,7 @@ def _is_ours(module: Any) -> bool:
 
 def is_of_library(kind: Any) -> bool:
     """Return whether a class is of Python's or of an installed package."""
-    return tracked.is_installed(_get_module_file(sys.modules.get(str(kind.__module__))))
+    return tracked_noise.is_installed(_get_module_file(sys.modules.get(str(kind.__module__))))
 
 
 def _get_module_file(module: ModuleType | None) -> str:

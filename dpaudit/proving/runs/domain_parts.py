@@ -14,7 +14,7 @@ from dpaudit.domains.columns import Booleans, Categories, Column, Dates, Integer
 from dpaudit.domains.domain import Domain
 from dpaudit.domains.layouts import Unit, of_user
 from dpaudit.domains.relations import REMOVING, relation_in
-from dpaudit.neighbours.found import Declared
+from dpaudit.neighbours.found_relations import DeclaredRelation
 from dpaudit.neighbours.tables import Relation
 from dpaudit.proving.refusals import NotProved
 from dpaudit.proving.universe import Part, Universe
@@ -232,11 +232,11 @@ def _require_known_column(domain: Domain, place: int, column: Column) -> Column:
     # Ends that were read off somebody's records hold for these records alone, and not for all
     # datasets.
     if not is_stated and isinstance(column, Integers | Numbers):
-        return _Unbounded(column)
+        return _UnboundedColumn(column)
     return column
 
 
-class _Unbounded(Column):
+class _UnboundedColumn(Column):
     """Numbers of which nobody says how large they are."""
 
     def __init__(self, column: Column) -> None:
@@ -247,7 +247,7 @@ class _Unbounded(Column):
 def _get_domain_column_ends(column: Column) -> tuple[float, float, bool, tuple[str, ...] | None]:
     """Return ends, whether numbers are whole, and the categories that they stand for."""
     match column:
-        case _Unbounded():
+        case _UnboundedColumn():
             return -math.inf, math.inf, bool(vars(column)["is_integer"]), None
         case Integers(low=low, high=high) if max(-low, high) > 2**53:
             raise NotProved.at(_PLACE, "integers exceed 2**53, beyond which doubles are not exact")
@@ -306,7 +306,7 @@ def _number_type(array: Array) -> np.dtype[Any]:
 def _type_of(column: Column) -> np.dtype[Any]:
     if isinstance(column, Numbers):
         return np.dtype(np.float64)
-    if isinstance(column, _Unbounded):
+    if isinstance(column, _UnboundedColumn):
         return np.dtype(np.int64 if vars(column)["is_integer"] else np.float64)
     return np.dtype(np.bool_ if isinstance(column, Booleans) else np.int64)
 
@@ -328,7 +328,7 @@ def _values_by_part(domain: Domain, parts: Sequence[Part]) -> dict[str, tuple[An
 
 
 def _make_assembler(domain: Domain, relation: Relation) -> Callable[[list[list[Any]]], Any]:
-    user = relation.user if isinstance(relation, Declared) else None
+    user = relation.user if isinstance(relation, DeclaredRelation) else None
     layout = of_user(domain.layout, user) if domain.users is not None else domain.layout
     days = [one.first if isinstance(one, Dates) else None for one in layout.columns]
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from dpaudit.freezing import tracked
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing import tracked_noise
+from dpaudit.freezing.tracked_noise import Call
 from dpaudit.proving.program import Shape
 from dpaudit.proving.symbols.labels import label_of
 from dpaudit.proving.symbols.symbol import Symbol, holds_symbol
@@ -121,7 +121,7 @@ class Arguments:
             return value.plain(f"{name} of {self.title} depends on records or noise")[()]
         if holds_symbol(value):
             raise NotFollowed(f"{name} of {self.title} depends on records or noise")
-        return tracked.plain(value)
+        return tracked_noise.plain(value)
 
     def whole(self, place: int | None, name: str, default: Any = None) -> int:
         """Return a public whole number."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaudit.freezing import recorder, tracked
-from dpaudit.freezing.tracked import Call
+from dpaudit.freezing import recorder
+from dpaudit.freezing.tracked_noise import Call
 from dpaudit.proving.program import Shape
 from dpaudit.proving.runs.draws import DrawRequest, NotFollowed, read_call
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
@@ -143,7 +143,7 @@ class PlainState(recorder.State):
         return noise.of(numbers)
 
 
-__all__ = ["CORRELATED", "DrawRequest", "PlainState", "RunDraw", "SymbolicState", "tracked"]
+__all__ = ["CORRELATED", "DrawRequest", "PlainState", "RunDraw", "SymbolicState"]
 
 
 def _covariance_of(given: Any) -> Any:

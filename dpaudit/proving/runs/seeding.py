@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dpaudit.freezing import tracked
+from dpaudit.freezing import tracked_noise
 
 _SEEDING = frozenset(("seed", "Random", "RandomState"))
 
@@ -24,7 +24,7 @@ def find_seeding_line(function: Any) -> str | None:
     """Return the line that seeds a generator while a module that a function reaches is loaded."""
     for names in _find_reached_namespaces(getattr(inspect.unwrap(function), "__globals__", {})):
         file = names.get("__file__")
-        if isinstance(file, str) and file.endswith(".py") and not tracked.is_installed(file):
+        if isinstance(file, str) and file.endswith(".py") and not tracked_noise.is_installed(file):
             try:
                 line = _line_of_seed(file, Path(file).stat().st_mtime)
             except (OSError, SyntaxError, ValueError):
@@ -43,7 +43,7 @@ def _find_reached_namespaces(names: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for value in list(held.values()):
             home = value if isinstance(value, ModuleType) else _home_of(value)
             file = getattr(home, "__file__", None) or "<frozen"
-            if home is None or id(vars(home)) in seen or tracked.is_installed(file):
+            if home is None or id(vars(home)) in seen or tracked_noise.is_installed(file):
                 continue
             seen.add(id(vars(home)))
             pending.append(vars(home))

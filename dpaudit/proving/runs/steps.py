@@ -18,7 +18,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from dpaudit.freezing import tracked
+from dpaudit.freezing import tracked_noise
 from dpaudit.proving.runs.names import asking_name
 
 MOST_FOLLOWED = 60_000  # instructions of a run
@@ -124,7 +124,7 @@ def _make_step_follower(
 
 @lru_cache(maxsize=8192)
 def _is_followed(code: CodeType, module: str) -> bool:
-    if module.startswith(_OWN) or tracked.is_installed(code.co_filename):
+    if module.startswith(_OWN) or tracked_noise.is_installed(code.co_filename):
         return False
     return not code.co_filename.startswith("<frozen")
 
@@ -145,7 +145,7 @@ def _is_caught_around(frame: FrameType) -> bool:
 
 def _is_of_others(frame: FrameType) -> bool:
     is_ours = str(frame.f_globals.get("__name__", "")).startswith("dpaudit.")
-    return not is_ours and tracked.is_installed(frame.f_code.co_filename)
+    return not is_ours and tracked_noise.is_installed(frame.f_code.co_filename)
 
 
 @lru_cache(maxsize=8192)

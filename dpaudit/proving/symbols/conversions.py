@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.freezing import tracked
+from dpaudit.freezing import tracked_noise
 from dpaudit.proving.symbols.labels import Labels
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing, holds_symbol
 
 DOUBLE = np.dtype(float)
 WHOLE = np.dtype(np.int64)
 TRUTH = np.dtype(bool)
-SYMBOLIC = (tracked.Symbolic, Labels)
+SYMBOLIC = (tracked_noise.Symbolic, Labels)
 
 
 def is_symbolic(value: Any) -> bool:
@@ -83,7 +83,7 @@ def count_entries(values: Any) -> Any:
         values = values.codes
     if hasattr(type(values), "row_count"):
         return values.row_count()
-    if not isinstance(values, tracked.Symbolic):
+    if not isinstance(values, tracked_noise.Symbolic):
         return len(values)
     if not values.shape:
         raise TypeError("object of type 'float' has no len()")
@@ -109,7 +109,7 @@ def axes_of(value: Any) -> int:
     """Return how many axes a value has."""
     if isinstance(value, Labels):
         value = value.codes
-    return len(value.shape) if isinstance(value, tracked.Symbolic) else np.ndim(value)
+    return len(value.shape) if isinstance(value, tracked_noise.Symbolic) else np.ndim(value)
 
 
 def _is_zero(value: Any) -> bool:

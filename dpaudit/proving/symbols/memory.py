@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from dpaudit.freezing import tracked
+from dpaudit.freezing import tracked_noise
 
 
 @dataclass(eq=False)
@@ -56,4 +56,4 @@ class ViewStep:
 
     apply: Callable[[Any], Any]
     emit: Callable[[int], int]
-    place: str = field(default_factory=tracked.place)
+    place: str = field(default_factory=tracked_noise.place)

@@ -48,26 +48,26 @@ class NumpyRules:
         self, tracing: SymbolTracing, ufunc: Any, method: str, given: Any, options: Any
     ) -> Any:
         """Return the result of a universal function, by its method, on symbols and arrays."""
-        with FailuresNoted(tracing):
+        with RefusalBlock(tracing):
             if (held := _subset_in(given)) is not None:
                 return subsets.apply_subset_ufunc(held, ufunc, method, given, options)
             return operators.apply_ufunc_method(tracing, ufunc, method, given, options)
 
     def call(self, tracing: SymbolTracing, function: Any, args: Any, named: Any) -> Any:
         """Return the result of any other function of numpy on arguments that hold symbols."""
-        with FailuresNoted(tracing):
+        with RefusalBlock(tracing):
             if (held := _subset_in((*args, *named.values()))) is not None:
                 return subsets.call_subset_function(held, original_of(function), args, named)
             return apply_numpy_function(tracing, original_of(function), args, named)
 
     def take(self, symbol: Symbol, key: Any) -> Any:
         """Return entries of a symbol."""
-        with FailuresNoted(symbol.tracing):
+        with RefusalBlock(symbol.tracing):
             return _take_symbol_entries(symbol, key)
 
     def write(self, symbol: Symbol, key: Any, value: Any) -> None:
         """Write entries of a symbol."""
-        with FailuresNoted(symbol.tracing):
+        with RefusalBlock(symbol.tracing):
             _write_symbol_entries(symbol, key, value)
 
     def method(self, symbol: Symbol, name: str) -> Callable[..., Any] | None:
@@ -75,7 +75,7 @@ class NumpyRules:
         return methods.find_array_method(symbol, name)
 
 
-class FailuresNoted:
+class RefusalBlock:
     """A block whose errors are refusals too, as nobody knows whether numpy would raise them."""
 
     def __init__(self, tracing: SymbolTracing) -> None:

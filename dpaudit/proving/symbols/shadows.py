@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaudit.freezing import tracked
+from dpaudit.freezing import tracked_noise
 from dpaudit.proving.symbols.conversions import (
     DOUBLE,
     SYMBOLIC,
@@ -75,7 +75,7 @@ def user_names(function: Any) -> list[dict[str, Any]]:
     for name, module in list(sys.modules.items()):
         names = getattr(module, "__dict__", None)
         if isinstance(names, dict) and name.partition(".")[0] != "dpaudit":
-            if not tracked.is_installed(getattr(module, "__file__", None) or "<frozen"):
+            if not tracked_noise.is_installed(getattr(module, "__file__", None) or "<frozen"):
                 found[id(names)] = names
     return list(found.values())
 
@@ -225,7 +225,7 @@ def _make_extreme_shadow(original: Any, of_two: Any, name: str) -> Callable[...,
             tracing.refuse(
                 f"no rule covers {name}() with key= of values that depend on records or noise"
             )
-        if _isinstance(values, tracked.Symbolic):
+        if _isinstance(values, tracked_noise.Symbolic):
             return _extreme_of_array(values, name, named)
         if any(map(axes_of, values)):
             return original(values)
@@ -239,7 +239,7 @@ def _extreme_of_array(values: Any, name: str, named: dict[str, Any]) -> Any:
         values.tracing.refuse(
             f"no rule covers {name}() of an array with several axes", f"use numpy.{name}"
         )
-    if named and _isinstance(values.shape[0], tracked.Symbolic):
+    if named and _isinstance(values.shape[0], tracked_noise.Symbolic):
         values.tracing.refuse(
             f"no rule covers {name}() of records with default=", f"use numpy.{name}"
         )

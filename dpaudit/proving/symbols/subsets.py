@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from dpaudit.freezing import tracked
+from dpaudit.freezing import tracked_noise
 from dpaudit.proving.program import Shape
 from dpaudit.proving.symbols import structure
 from dpaudit.proving.symbols.operators import apply_ufunc_rule, emit_within
@@ -25,7 +25,7 @@ _HOW_MANY = "the code reads the number of records that a condition on records ch
 _WITH_ZEROS = "use numpy.where with the condition, and a value for the others"
 
 
-class Subset(NDArrayOperatorsMixin, tracked.Symbolic):
+class Subset(NDArrayOperatorsMixin, tracked_noise.Symbolic):
     """Entries for which a condition holds that records or noise decide.
 
     Parameters

@@ -21,7 +21,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 import dpaudit.faults.codes as faults
-from dpaudit.freezing import tracked
+from dpaudit.freezing import tracked_noise
 from dpaudit.proving.program import Node, PathProgram, Shape
 from dpaudit.proving.refusals import NotProved, ProofRefusal
 from dpaudit.proving.symbols.keys import FEW, compute_content_digest, key_of, name_of
@@ -120,7 +120,7 @@ class SymbolTracing:
         if is_pure and (found := self.known.get(key)) is not None:
             return found
         index = len(self.program.nodes)
-        place = self.place or tracked.place()
+        place = self.place or tracked_noise.place()
         node = Node(index, operation, given, parameters, shape, name_of(dtype), place)
         self.program.nodes.append(node)
         self.taints.append(self._taint_of(operation, given))
@@ -179,7 +179,7 @@ class SymbolTracing:
 
     def refuse(self, reason: str, cure: str = "", fault: str | None = None) -> NoReturn:
         """Note a refusal, for good, and raise it."""
-        found = ProofRefusal(tracked.place(), reason, cure, fault)
+        found = ProofRefusal(tracked_noise.place(), reason, cure, fault)
         self.refusal = self.refusal or found
         raise NotProved(found)
 
@@ -199,7 +199,7 @@ def holds_symbol(value: Any) -> bool:
     return isinstance(value, Symbol)
 
 
-class Symbol(NDArrayOperatorsMixin, tracked.Symbolic):
+class Symbol(NDArrayOperatorsMixin, tracked_noise.Symbolic):
     """An array, or a number, of a program.
 
     Parameters

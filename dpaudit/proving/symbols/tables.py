@@ -100,9 +100,9 @@ class TableSymbol:
         return zeros + value  # type: ignore[no-any-return]
 
     @property
-    def loc(self) -> _Located:
+    def loc(self) -> _LocIndexer:
         """Rows by a condition, and columns by name."""
-        return _Located(self)
+        return _LocIndexer(self)
 
     @property
     def columns(self) -> Any:
@@ -197,7 +197,7 @@ class TableSymbol:
         self.refuse(f"no rule covers .{name} of a table")
 
 
-class _Located:
+class _LocIndexer:
     """``table.loc``."""
 
     def __init__(self, table: TableSymbol) -> None:

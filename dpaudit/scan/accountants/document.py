@@ -59,7 +59,7 @@ class AnswerGroup(ReportPart):
         return any(one.startswith("https://") for one in self.threads)
 
 
-class Unordered(ReportPart):
+class UnorderedAnswers(ReportPart):
     """A pair of answers that are not monotone."""
 
     method: str
@@ -105,7 +105,7 @@ class AccountantScan(ReportPart):
     unconfirmed: list[AnswerGroup] = Field(
         description="Below the bracket, where no second opinion exists or it does not agree."
     )
-    unordered: list[Unordered]
+    unordered: list[UnorderedAnswers]
 
     @property
     def embargoed(self) -> list[AnswerGroup]:
@@ -269,12 +269,12 @@ def _make_judged_example(one: AnswerJudgement) -> Example:
     )
 
 
-def _group_disorders(mine: Sequence[AnswerJudgement]) -> list[Unordered]:
+def _group_disorders(mine: Sequence[AnswerJudgement]) -> list[UnorderedAnswers]:
     by_coordinate: dict[str, list[Disorder]] = defaultdict(list)
     for found in find_disorders(mine):
         by_coordinate[found.coordinate].append(found)
     return [
-        Unordered(
+        UnorderedAnswers(
             method=pairs[0].less.answer.method,
             coordinate=coordinate,
             pairs=len(pairs),

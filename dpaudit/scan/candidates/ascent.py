@@ -18,7 +18,7 @@ from numpy.random import SeedSequence, default_rng
 
 import dpaudit.execution as execution
 from dpaudit.errors import DpauditError, InvalidArgument
-from dpaudit.execution.processes import Referred
+from dpaudit.execution.processes import TaskReference
 from dpaudit.execution.units import Unit
 from dpaudit.extension.package import Parameters, Subject
 from dpaudit.freezing.glimpse import CHANGED, UNSEEN
@@ -43,7 +43,7 @@ _LEAST = 20  # calls that are worth a search
 Guide = Callable[[Foreign, Sequence[SubjectCandidate]], Sequence[Glimpse]]
 
 
-class Climbed(NamedTuple):
+class AscentResult(NamedTuple):
     """A pair that a search found, how far it is apart, and whether by outputs alone."""
 
     candidate: SubjectCandidate
@@ -56,7 +56,7 @@ def constants_of(mechanism: Foreign, dataset: Any) -> list[Any]:
     task = mechanism.task(dataset) | {"distribution": mechanism.distribution}
     unit = Unit(1, SeedSequence(0))
     try:
-        ((found,),) = mechanism.crew.draw(Referred(f"{SCRIPT}:constants", task), [unit], 1)
+        ((found,),) = mechanism.crew.draw(TaskReference(f"{SCRIPT}:constants", task), [unit], 1)
     except DpauditError:
         return []
     return list(found)
@@ -169,7 +169,7 @@ class Ascent:
         """The setting."""
         return self.subject.parameters[self.setting]
 
-    def climbed(self) -> Iterator[Climbed]:
+    def climbed(self) -> Iterator[AscentResult]:
         """Yield the pairs that searches find, of every relation."""
         datasets = self._datasets()
         if not datasets or self.calls < _LEAST:
@@ -189,7 +189,7 @@ class Ascent:
 
     def _of(
         self, dataset: Any, relation: str, constants: Sequence[Any], place: int, of: int
-    ) -> Iterator[Climbed]:
+    ) -> Iterator[AscentResult]:
         bounds = self.subject.bounds_of(self.parameters)
         domain = domain_around(dataset, relation, bounds=bounds)
         space = space_of(domain, relation, constants=constants)
@@ -199,7 +199,7 @@ class Ascent:
         for found in _Within(space, sight, default_rng(stream)).result().found[:of]:
             if found.size > 0:
                 candidate = self._candidate(space, found, relation, place)
-                yield Climbed(candidate, found.size, found.kind == "output")
+                yield AscentResult(candidate, found.size, found.kind == "output")
 
     def _sight(self, relation: str, calls: int, stream: SeedSequence) -> PairGlimpses:
         streams = [SeedSequence([int(word), 1]) for word in stream.generate_state(2)]

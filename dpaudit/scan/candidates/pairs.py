@@ -18,7 +18,7 @@ from dpaudit.extension.package import Parameters, Subject
 from dpaudit.neighbours import Pair
 from dpaudit.neighbours.candidates import Candidate as Edited
 from dpaudit.neighbours.candidates import Given
-from dpaudit.neighbours.found import Declared, are_readable
+from dpaudit.neighbours.found_relations import DeclaredRelation, are_readable
 from dpaudit.neighbours.smaller import size_of
 from dpaudit.neighbours.tables import relation as relation_called
 from dpaudit.scan.reproduction.values import format_expression
@@ -163,7 +163,7 @@ def _make_card_pair(dataset: Any, neighbour: Any, relation: str) -> Pair[Any]:
     except InvalidArgument:
         if are_readable(dataset, neighbour):
             raise
-        declared = Declared(relation, f"{relation}, as the card says", _no_difference)
+        declared = DeclaredRelation(relation, f"{relation}, as the card says", _no_difference)
         return Pair(dataset, neighbour, declared)
 
 

@@ -54,9 +54,9 @@ from dpaudit.mechanisms.outputs.layout import INFINITE, NAN, Layout
 from dpaudit.mechanisms.outputs.leaves import ABSENT
 from dpaudit.neighbours import Pair, Side
 from dpaudit.scan.candidates.screen import compute_best_event_nats, list_claim_points
-from dpaudit.scan.certification.keeping import RefutationLook, Seen
+from dpaudit.scan.certification.keeping import CountedOutputs, RefutationLook
 from dpaudit.scan.finding import CarryingCounts, Kind, SeenEvent, Test
-from dpaudit.scan.remote.foreign import DrawnTogether, Foreign
+from dpaudit.scan.remote.foreign import Foreign, SharedCall
 
 _LAID_OUT = 32  # observations of each dataset that a layout is made of
 _FEWEST = 50  # fresh outputs
@@ -79,7 +79,7 @@ _ALONE = SampleSizes(16, 120)  # of outputs that are drawn one by one, at most
 
 
 @dataclass(frozen=True)
-class Certified:
+class CertifiedBound:
     """The bound that fresh outputs certify for a claim on one pair.
 
     ``lower`` is at most the pair's epsilon at ``at_delta``, but for the error probability;
@@ -132,7 +132,7 @@ def certify_claim(
     alpha: float,
     seed: int,
     until: float = math.inf,
-) -> Certified:
+) -> CertifiedBound:
     """Return the bound that fresh outputs certify for a claim on a pair.
 
     Parameters
@@ -155,7 +155,7 @@ def certify_claim(
         return _try_certification(
             ForeignDraws(mechanism, pair, seed), claimed, usual, alpha / 2, until
         )
-    except DrawnTogether:
+    except SharedCall:
         # Another stream: outputs that repeat the first ones would not be independent of the
         # reason for which all starts again.
         apart = int(stream(seed, "apart").generate_state(1, np.uint64)[0])
@@ -169,7 +169,7 @@ def certify_claim(
 
 def _try_certification(
     draws: ForeignDraws, claimed: Guarantee, sizes: SampleSizes, alpha: float, until: float
-) -> Certified:
+) -> CertifiedBound:
     few = min(_LAID_OUT, sizes.choosing // 2)
     laid_out = draws.laid_out(few)
     layout = laid_out.mechanism.layout
@@ -182,7 +182,7 @@ def _try_certification(
     drawn = 2 * (few + sizes.choosing)
     point, found = _choose_certified_events(layout, p, q, claimed)
     if not found:
-        return Certified(False, 0.0, *point, 0, drawn)
+        return CertifiedBound(False, 0.0, *point, 0, drawn)
     most = int(min(sizes.counting, _estimate_output_budget(until, pace)))
     # From here on pair, layout, events and number are fixed. Whatever depended on the fresh
     # outputs, such as stopping early, would need an error probability of its own.
@@ -196,15 +196,15 @@ def _try_certification(
     hits = (tested.on_dataset, tested.on_neighbour)
     drawn += 2 * counting
     if refuting and (why := _why_kept(laid_out, features, tried, fresh)):
-        return Certified(False, 0.0, *point, counting, drawn, kept=True, why=why)
+        return CertifiedBound(False, 0.0, *point, counting, drawn, kept=True, why=why)
     words = Words(layout, features, laid_out, fresh, _USUALLY * counting)
     if not refuting:
-        return Certified(False, tested.lower, *point, counting, drawn, tested=tested)
+        return CertifiedBound(False, tested.lower, *point, counting, drawn, tested=tested)
     event, flipped = _describe_event(tried, hits, words, counting)
     tested = tested.model_copy(update={"complement": flipped})
     kind = _classify_event(tried, layout, fresh)
     fault = find_tried_event_fault(tried, layout, features, hits, counting)
-    return Certified(
+    return CertifiedBound(
         True, tested.lower, *point, counting, drawn, event, kind, tested=tested, fault=fault
     )
 
@@ -214,8 +214,8 @@ def _why_kept(
 ) -> str:
     """Return why outputs that were counted refute nothing, as they may share noise."""
 
-    def observe_numbers(on: Array) -> Seen:
-        return Seen(on[:, list(tried.columns)], int(tried.event.hits(tried.score(on))))
+    def observe_numbers(on: Array) -> CountedOutputs:
+        return CountedOutputs(on[:, list(tried.columns)], int(tried.event.hits(tried.score(on))))
 
     look = RefutationLook(
         draws.mechanism,

@@ -37,16 +37,16 @@ from dpaudit.report.formatting import format_significant
 from dpaudit.scan.candidates.corners import BITS, CORNERS, Corner, CornerPair, corner_pairs
 from dpaudit.scan.candidates.pairs import SubjectCandidate
 from dpaudit.scan.candidates.screen import list_claim_points, second_look
-from dpaudit.scan.certification.certify import Certified, SampleSizes, certify_claim
+from dpaudit.scan.certification.certify import CertifiedBound, SampleSizes, certify_claim
 from dpaudit.scan.certification.finite_numbers import (
     convert_to_numbers,
     count_finite_hits,
     is_finite_number,
     observe_in_turn,
 )
-from dpaudit.scan.certification.keeping import RefutationLook, Seen
+from dpaudit.scan.certification.keeping import CountedOutputs, RefutationLook
 from dpaudit.scan.finding import CarryingCounts, FloatingCheck, SeenEvent
-from dpaudit.scan.remote.foreign import DrawnTogether, Foreign
+from dpaudit.scan.remote.foreign import Foreign, SharedCall
 from dpaudit.verdicts import Verdict
 
 _SCREENED = 3  # pairs
@@ -71,7 +71,7 @@ class CornerResult(NamedTuple):
     corner: Corner
     candidate: SubjectCandidate
     claim: PackageClaim
-    result: Certified
+    result: CertifiedBound
 
 
 class HasNoNumbers(MechanismError):
@@ -212,12 +212,12 @@ class FloatingScan:
         candidates: Sequence[SubjectCandidate],
         claimed: Guarantee,
         seed: int,
-    ) -> tuple[SubjectCandidate, Certified]:
+    ) -> tuple[SubjectCandidate, CertifiedBound]:
         """Return the certified bounds, each output by a call of its own if calls are no outcome."""
         alpha = self.alpha / 2
         try:
             return self._by_corner_of(mechanism, corner, candidates, claimed, seed, alpha)
-        except DrawnTogether:
+        except SharedCall:
             apart = mechanism.drawn_apart()
             return self._by_corner_of(apart, corner, candidates, claimed, seed + 1, alpha)
 
@@ -229,7 +229,7 @@ class FloatingScan:
         claimed: Guarantee,
         seed: int,
         alpha: float,
-    ) -> tuple[SubjectCandidate, Certified]:
+    ) -> tuple[SubjectCandidate, CertifiedBound]:
         if corner.name == BITS:
             return self._of_bits(mechanism, candidates, claimed, seed, alpha)
         candidate = self._worst(mechanism, candidates, claimed, seed)
@@ -273,7 +273,7 @@ class FloatingScan:
         claimed: Guarantee,
         seed: int,
         alpha: float,
-    ) -> tuple[SubjectCandidate, Certified]:
+    ) -> tuple[SubjectCandidate, CertifiedBound]:
         cards = of_bits()
         if not cards:
             raise HasNoNumbers("no distinguisher of representations is installed")
@@ -317,7 +317,7 @@ def _screen_distinguishers(
             return
 
 
-class _Chosen(NamedTuple):
+class _ChosenEvent(NamedTuple):
     """An event of a fitted distinguisher, at one point of a claim."""
 
     event: ThresholdEvent
@@ -336,12 +336,14 @@ def _choose_distinguisher_event(
     halves: Sequence[Sequence[Array]],
     claimed: Guarantee,
     seed: int,
-) -> tuple[_Chosen, Callable[[Array], Array]]:
+) -> tuple[_ChosenEvent, Callable[[Array], Array]]:
     """Return the most promising event of a distinguisher, fitted on first halves."""
     rng = default_rng(stream(seed, "fit", card.name))
     score = card.load()(mechanism, pair, halves[0][0], halves[1][0], rng)
     p, q = (score(side[1]) for side in halves)
-    found = [_Chosen(choose_event(p, q, point[1]), point) for point in list_claim_points(claimed)]
+    found = [
+        _ChosenEvent(choose_event(p, q, point[1]), point) for point in list_claim_points(claimed)
+    ]
     return max(found, key=lambda one: one.beyond), score
 
 
@@ -353,7 +355,7 @@ def certify_number_bits(
     sizes: SampleSizes,
     alpha: float,
     seed: int,
-) -> Certified:
+) -> CertifiedBound:
     """Return the bounds that fresh outputs certify for the bits of a subject's numbers.
 
     Formal guarantee: distinguisher, event and the claim's point are chosen on outputs that are
@@ -385,10 +387,10 @@ def certify_number_bits(
     at = (epsilon, delta, sizes.counting, drawn)
     shape = halves[0][0].shape[1:]
     if refuted and (why := _why_kept(mechanism, pair, seed, score, event, shape, fresh)):
-        return Certified(False, 0.0, *at, kept=True, why=why)
+        return CertifiedBound(False, 0.0, *at, kept=True, why=why)
     seen = _make_score_event(card, event, hits, sizes.counting) if refuted else None
     kind: Literal["floating point"] | None = "floating point" if refuted else None
-    return Certified(refuted, tested.lower, *at, seen, kind, tested=tested)
+    return CertifiedBound(refuted, tested.lower, *at, seen, kind, tested=tested)
 
 
 def _why_kept(
@@ -402,12 +404,12 @@ def _why_kept(
 ) -> str:
     """Return why outputs that were counted refute nothing, as they may share noise."""
 
-    def observe_numbers(observed: Any) -> Seen:
+    def observe_numbers(observed: Any) -> CountedOutputs:
         parts = np.full((len(observed), math.prod(shape)), _NO_NUMBER)
         for row, one in zip(parts, observed, strict=True):
             if is_finite_number(one) and np.shape(one) == shape:
                 row[:] = np.nan_to_num(np.asarray(one, dtype=np.float64).reshape(-1))
-        return Seen(parts, count_finite_hits(observed, score, event, shape))
+        return CountedOutputs(parts, count_finite_hits(observed, score, event, shape))
 
     def draw(count: int, purpose: str) -> tuple[Any, Any]:
         return observe_in_turn(mechanism, pair, count, seed, purpose)
@@ -470,7 +472,9 @@ def _make_floating_check(
     )
 
 
-def _judge_corner(tested: Sequence[Certified], gaps: Sequence[Gap]) -> tuple[Verdict | None, str]:
+def _judge_corner(
+    tested: Sequence[CertifiedBound], gaps: Sequence[Gap]
+) -> tuple[Verdict | None, str]:
     """Return the verdict on a corner, None where there is nothing to look at, and why."""
     if any(one.refuted for one in tested):
         return "refuted", ""

@@ -52,7 +52,7 @@ _FEW = 3  # outputs that are not as all the others: fewer are a glitch
 _AHEAD = 1  # steps of the clocks
 
 
-class Seen(NamedTuple):
+class CountedOutputs(NamedTuple):
     """Outputs on one dataset: the parts that an event reads, shape ``(n, k)``, and its hits."""
 
     parts: Array
@@ -77,9 +77,9 @@ class RefutationLook:
     pair: Pair[Any]
     seed: int
     draw: Callable[[int, str], Sequence[Any]]
-    read: Callable[[Any], Seen]
+    read: Callable[[Any], CountedOutputs]
 
-    def why_kept(self, seen: Sequence[Seen]) -> str:
+    def why_kept(self, seen: Sequence[CountedOutputs]) -> str:
         """Return why outputs that were counted refute nothing; nothing if they do.
 
         Parameters
@@ -89,7 +89,7 @@ class RefutationLook:
         """
         return KEPT if self._differs_elsewhere(seen) else self._outside(seen)
 
-    def _differs_elsewhere(self, seen: Sequence[Seen]) -> bool:
+    def _differs_elsewhere(self, seen: Sequence[CountedOutputs]) -> bool:
         """Return whether new processes show that the outputs which were counted share a state."""
         crew, until = self.mechanism.crew, time.monotonic() + _SECONDS
         # Hits that vary have counts that one new process can contradict. Hits that never vary
@@ -109,7 +109,7 @@ class RefutationLook:
                 return True
         return False
 
-    def _outside(self, seen: Sequence[Seen]) -> str:
+    def _outside(self, seen: Sequence[CountedOutputs]) -> str:
         """Return possible sources of noise for parts that never varied on a side."""
         steady = _steady([one.parts for one in seen])
         if not any(map(len, steady)):
@@ -134,7 +134,7 @@ class RefutationLook:
         return ""
 
 
-def _is_another(one: Seen, again: Seen) -> bool:
+def _is_another(one: CountedOutputs, again: CountedOutputs) -> bool:
     """Return whether another process' outputs have another law, by an event or by fixed parts."""
     held, others = one.parts, again.parts
     # Only parts that are fixed in both are compared by value: of a part that varies, two

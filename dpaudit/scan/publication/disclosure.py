@@ -19,7 +19,7 @@ from dpaudit.files import write_files
 from dpaudit.report.formatting import format_significant
 from dpaudit.report.render import format_code_block
 from dpaudit.scan.finding import ScanFinding, ScanResult
-from dpaudit.scan.publication.known import PackageNotes, Thread
+from dpaudit.scan.publication.known_findings import PackageNotes, Thread
 
 FOLDER = "disclosure"
 _COLUMNS = 100

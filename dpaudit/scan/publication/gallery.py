@@ -2,8 +2,9 @@
 
 A folder a release, each with ``scan.json``, ``scan.html`` and ``scan.md``, and an index of all of
 them, in which the releases of a package stand beside each other: where a known bug came and went.
-A person's words on a package stand in ``NAME.toml`` beside them (`dpaudit.scan.publication.known`).
-The index is made of what is published alone, so it can tell nothing that the releases do not.
+A person's words on a package stand in ``NAME.toml`` beside them
+(`dpaudit.scan.publication.known_findings`). The index is made of what is published alone, so it can
+tell nothing that the releases do not.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from dpaudit.scan.accountants.document import PublishedAccountant
 from dpaudit.scan.accountants.page import NAME as ACCOUNTANT
 from dpaudit.scan.accountants.page import format_false_claim_count, format_group_sentence
 from dpaudit.scan.finding import ScanResult
-from dpaudit.scan.publication.known import PackageNotes, Peer, Thread
+from dpaudit.scan.publication.known_findings import PackageNotes, Peer, Thread
 from dpaudit.scan.publication.pages import (
     format_finding_count,
     release_name,
     render_filled_template,
     render_scan_page,
 )
-from dpaudit.scan.publication.published import (
+from dpaudit.scan.publication.published_scan import (
     PublishedScan,
     make_full_publication,
     make_public_publication,

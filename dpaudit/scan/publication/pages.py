@@ -12,7 +12,7 @@ from dpaudit.escaping import make_printable, one_line
 from dpaudit.report.formatting import NONE, as_certain, format_integer, format_significant
 from dpaudit.report.render import make_template_environment
 from dpaudit.scan.finding import CarryingCounts, ClaimCheck, FloatingCheck
-from dpaudit.scan.publication.published import PublishedScan
+from dpaudit.scan.publication.published_scan import PublishedScan
 from dpaudit.verdicts import VERDICTS
 
 _DIGITS = 7  # of what a bound is worked out of again

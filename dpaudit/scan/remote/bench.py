@@ -28,7 +28,7 @@ START = 60.0  # seconds that importing a package may take
 
 
 @dataclass(frozen=True, kw_only=True)
-class Installed:
+class InstalledPackage:
     """The environment of an installed package, and the plain module that states its calls.
 
     Parameters
@@ -48,7 +48,7 @@ class Installed:
         Examples
         --------
         >>> import sys
-        >>> there = Installed(python=Path(sys.executable), code=Path("none.py"))
+        >>> there = InstalledPackage(python=Path(sys.executable), code=Path("none.py"))
         >>> there.run("print(1 + 1)", seconds=60)
         '2\n'
         """
@@ -92,7 +92,7 @@ def _start_program(asked: list[str], folder: str | None, given: int) -> Any:
 class Bench:
     """Asks one function of a place, until a moment of `time.monotonic`; a context manager."""
 
-    installed: Installed
+    installed: InstalledPackage
     function: str
     until: float = math.inf
     _open: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)

@@ -21,7 +21,7 @@ import numpy as np
 
 from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText
 from dpaudit.execution.pool import Crew
-from dpaudit.execution.processes import Limits, Referred
+from dpaudit.execution.processes import Limits, TaskReference
 from dpaudit.execution.units import Unit
 from dpaudit.extension.package import Package
 from dpaudit.scan.finding import PackageEnvironment
@@ -75,7 +75,7 @@ class VersionEnvironment:
         DpauditError
             Its Python does not run, or cannot say it.
         """
-        task = Referred(f"{SCRIPT}:about", {})
+        task = TaskReference(f"{SCRIPT}:about", {})
         try:
             with self.crew(Limits(timeout=120.0)) as crew:
                 (((python, versions),),) = crew.draw(task, [Unit(1, np.random.SeedSequence(0))], 1)

@@ -25,7 +25,7 @@ from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.execution.failures import DrawTimeout, WorkerEnded
 from dpaudit.execution.pool import Crew
-from dpaudit.execution.processes import Referred
+from dpaudit.execution.processes import TaskReference
 from dpaudit.execution.units import Unit, plan_units
 from dpaudit.mechanisms.outputs.layout import Layout, PartLayout, layout_of
 from dpaudit.mechanisms.outputs.leaves import LeafToken
@@ -47,7 +47,7 @@ _FEW = 4  # where each is drawn in a request of its own
 _SOME = 32  # else
 
 
-class DrawnTogether(MechanismError):
+class SharedCall(MechanismError):
     """Outputs that one call drew, and that share its words or its failure."""
 
 
@@ -122,10 +122,10 @@ class Foreign:
 
         Raises
         ------
-        DrawnTogether
+        SharedCall
             What calls of many outputs said differs, or one of them failed: see `drawn_apart`.
         """
-        task = Referred(f"{SCRIPT}:sampled", self.task(dataset))
+        task = TaskReference(f"{SCRIPT}:sampled", self.task(dataset))
         if self.alone:
             return [one for unit in plan_units(trials, 1, seed) for one in self._one(task, unit)]
         batches = self.crew.draw(task, self._units(trials, seed), self.workers)
@@ -150,7 +150,7 @@ class Foreign:
         first, second = datasets
         if self.alone:
             return self._one_in_turn(datasets, trials, seed)
-        task = Referred(f"{SCRIPT}:in_turn", {**self.task(first), "other": second})
+        task = TaskReference(f"{SCRIPT}:in_turn", {**self.task(first), "other": second})
         batches = self.crew.draw(task, self._units(trials, seed), self.workers)
         both = [one for found in batches for one in found]
         _agreeing([side for one in both for side in one])
@@ -161,7 +161,7 @@ class Foreign:
         self, datasets: Sequence[Any], trials: int, seed: SeedSequence
     ) -> tuple[Any, Any]:
         units = iter(plan_units(2 * trials, 1, seed))
-        tasks = [Referred(f"{SCRIPT}:sampled", self.task(one)) for one in datasets]
+        tasks = [TaskReference(f"{SCRIPT}:sampled", self.task(one)) for one in datasets]
         found: tuple[list[Any], list[Any]] = ([], [])
         # A fixed number of each side in a random order, as in `child.in_turn`: what a package
         # keeps from call to call then falls on both sides alike.
@@ -208,7 +208,7 @@ class Foreign:
             by = max(until, time.monotonic() + _IN_ANY_CASE)
             with crew.patient(patience), crew.by(by):
                 for dataset in datasets:
-                    task = Referred(f"{SCRIPT}:watched", self.task(dataset) | more)
+                    task = TaskReference(f"{SCRIPT}:watched", self.task(dataset) | more)
                     some = [
                         self._draw_watched_unit(crew, task, next(calls)) for _ in range(_WATCHED)
                     ]
@@ -216,7 +216,9 @@ class Foreign:
                     found.append(self._as_sampled([one for _, one in some]))
         return list(touches), found
 
-    def _draw_watched_unit(self, crew: Crew, task: Referred, unit: Unit) -> tuple[list[Any], Any]:
+    def _draw_watched_unit(
+        self, crew: Crew, task: TaskReference, unit: Unit
+    ) -> tuple[list[Any], Any]:
         try:
             (((seen, batch),),) = crew.draw(task, [unit], 1)
         except WorkerEnded as error:
@@ -279,7 +281,7 @@ class Foreign:
             "apart": self.apart,
         }
 
-    def _one(self, task: Referred, unit: Unit) -> list[Any]:
+    def _one(self, task: TaskReference, unit: Unit) -> list[Any]:
         try:
             ((batch,),) = self.crew.draw(task, [unit], 1)
         except WorkerEnded as error:
@@ -304,7 +306,7 @@ def _agreeing(batches: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any
     # An error of a call comes as text, and its warnings as a list.
     failed = any(isinstance(one.get("said"), str) for one in batches)
     if failed or len(said) > 1:
-        raise DrawnTogether("calls that draw many outputs at once do not all end in the same way")
+        raise SharedCall("calls that draw many outputs at once do not all end in the same way")
     return batches
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 import dpaudit.freezing as freezing
 from dpaudit.errors import DpauditError
-from dpaudit.execution.processes import Referred
+from dpaudit.execution.processes import TaskReference
 from dpaudit.execution.units import Unit
 from dpaudit.scan.candidates.pairs import SubjectCandidate
 from dpaudit.scan.remote.foreign import SCRIPT, Foreign
@@ -57,7 +57,7 @@ def _of_group(mechanism: Foreign, some: Sequence[SubjectCandidate]) -> list[Glim
     # The noise is frozen, so that the seed decides nothing.
     unit = Unit(1, np.random.SeedSequence(0))
     try:
-        ((found,),) = mechanism.crew.draw(Referred(f"{SCRIPT}:moved", task), [unit], 1)
+        ((found,),) = mechanism.crew.draw(TaskReference(f"{SCRIPT}:moved", task), [unit], 1)
     except DpauditError:  # a process that ends, or code that cannot be recorded
         return [Glimpse()] * len(some)
     return [Glimpse(*map(float, one)) for one in found]

@@ -29,7 +29,7 @@ from dpaudit.scan.certification.events import (
     is_guarantee_refuted,
 )
 from dpaudit.scan.finding import ScanFinding, make_claimed_guarantee
-from dpaudit.scan.remote.bench import Bench, Installed
+from dpaudit.scan.remote.bench import Bench, InstalledPackage
 from dpaudit.scan.reproduction.scripts import (
     ReproductionContent,
     counts_of,
@@ -89,7 +89,7 @@ class _Case:
 def find_smallest_reproduction(
     finding: ScanFinding,
     subject: Subject,
-    installed: Installed,
+    installed: InstalledPackage,
     *,
     seconds: float = 120.0,
 ) -> ScriptRun | None:
@@ -364,7 +364,11 @@ def _is_other_claim(claim: PackageClaim, parameters: Mapping[str, Any], case: _C
 
 
 def _find_refuting_script(
-    case: _Case, finding: ScanFinding, claim: PackageClaim, installed: Installed, until: float
+    case: _Case,
+    finding: ScanFinding,
+    claim: PackageClaim,
+    installed: InstalledPackage,
+    until: float,
 ) -> ScriptRun | None:
     """Return a script that was run and whose counts refute, None if none does."""
     at = _LADDER.index(case.runs)

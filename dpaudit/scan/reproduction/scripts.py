@@ -222,7 +222,7 @@ def _render_subject_function(module: _PlainModule, shown: ReproductionContent) -
     node = module.functions.get(shown.function)
     if node is None:
         raise InvalidArgument("function", shown.function, "a function of the plain module")
-    fixed = _Fixed.of(node, shown)
+    fixed = _SettingWriter.of(node, shown)
     body = fixed.body if fixed.changed else _body_lines(module, node, "")
     used = _find_loaded_names(
         parse_source("\n".join(["def f():", *(_INDENT + line for line in body)]))
@@ -244,7 +244,7 @@ def _list_argument_names(node: ast.FunctionDef) -> list[str]:
     return [one.arg for one in (*node.args.args, *node.args.kwonlyargs)]
 
 
-class _Fixed(ast.NodeTransformer):
+class _SettingWriter(ast.NodeTransformer):
     """Writes a setting into a function: its ``**parameters``, and names of attributes.
 
     Of a dict that is returned, the parts stay that the event asks for.
@@ -259,7 +259,7 @@ class _Fixed(ast.NodeTransformer):
         self.body: list[str] = []
 
     @classmethod
-    def of(cls, node: ast.FunctionDef, shown: ReproductionContent) -> _Fixed:
+    def of(cls, node: ast.FunctionDef, shown: ReproductionContent) -> _SettingWriter:
         """Return the rewriting of a function, done."""
         made = cls(node, shown)
         statements = node.body[1:] if ast.get_docstring(node) is not None else node.body

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpaudit.algorithms.problems.graphs import Graph
-from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given
+from dpaudit.algorithms.problems.schedules import Constant, Geometric, TableSchedule
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SMOOTHED_HINGE
 from dpaudit.errors import InvalidArgument
 
@@ -51,7 +51,7 @@ def test_the_condition_of_theorem_41(small):
         ({"regulariser_weight": -1.0}, "regulariser_weight"),
         ({"tolerance": 0.0}, "tolerance"),
         ({"graph": Graph(1, ()), "penalty": Constant(1.0)}, "graph"),
-        ({"penalty": Given(((1.0, 1.0),))}, "penalty.table"),
+        ({"penalty": TableSchedule(((1.0, 1.0),))}, "penalty.table"),
         ({"noise_rate": Geometric((1.0, 2.0), 1.0)}, "noise_rate.first"),
         ({"noise_rate": Geometric(1.0, 1e200)}, "noise_rate.ratio"),
     ],

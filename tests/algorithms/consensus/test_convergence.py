@@ -5,7 +5,7 @@ import pytest
 
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.graphs import complete, random_connected
-from dpaudit.algorithms.problems.schedules import Given
+from dpaudit.algorithms.problems.schedules import TableSchedule
 from dpaudit.algorithms.problems.smooth_losses import LINEAR
 from dpaudit.datasets import Dataset
 
@@ -22,7 +22,7 @@ def quadratic(seed, shared):
     algorithm = ConsensusADMM(
         graph=graph,
         iterations=ITERATIONS,
-        penalty=Given(np.tile(theta * (1 + excess) * np.ones(nodes), (ITERATIONS, 1))),
+        penalty=TableSchedule(np.tile(theta * (1 + excess) * np.ones(nodes), (ITERATIONS, 1))),
         dual_step=theta,
         loss_weight=3.0,
         regulariser_weight=nodes * 10 ** source.uniform(-2, 2),

@@ -9,12 +9,14 @@ from scipy import stats
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.process import ConsensusState
 from dpaudit.algorithms.problems.graphs import Graph, ring
-from dpaudit.algorithms.problems.schedules import Constant, Geometric, Given, as_schedule
+from dpaudit.algorithms.problems.schedules import Constant, Geometric, TableSchedule, as_schedule
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import REPLACE_RECORD, Pair
 
-THETA = Given(((0.3, 0.5, 0.4), (0.6, 0.2, 0.1), (0.5, 0.7, 0.9), (0.2, 0.4, 0.3), (0.8, 0.1, 0.6)))
+THETA = TableSchedule(
+    ((0.3, 0.5, 0.4), (0.6, 0.2, 0.1), (0.5, 0.7, 0.9), (0.2, 0.4, 0.3), (0.8, 0.1, 0.6))
+)
 VARIANTS = {
     "PP": lambda a: a.penalty_perturbation(),
     "DVP": lambda a: a.dual_variable_perturbation(),
@@ -72,7 +74,7 @@ def test_two_nodes_by_hand():
         graph=Graph(2, ((0, 1),)),
         iterations=2,
         penalty=Constant(1.0),
-        dual_step=Given(((0.5, 1.0), (2.0, 0.25))),
+        dual_step=TableSchedule(((0.5, 1.0), (2.0, 0.25))),
     )
     zero = np.zeros((1, 2, 1))
     state = algorithm.advance(ConsensusState(zero, zero, zero, 1), np.array([[[3.0], [1.0]]]))
@@ -139,7 +141,7 @@ def test_a_step_that_varies_over_iterations_reaches_the_same_minimum():
         make(iterations=400, penalty=Constant(0.6), dual_step=step, noise_rate=None)
         .penalty_perturbation()
         .sample(data, 1, rng())[0, -1]
-        for step in (0.4, Given(np.tile([[0.2], [0.6]], (200, 3))))
+        for step in (0.4, TableSchedule(np.tile([[0.2], [0.6]], (200, 3))))
     ]
     np.testing.assert_allclose(ends[1], ends[0], atol=1e-9)
 
@@ -168,10 +170,12 @@ def test_theorem_41_is_asked_at_every_node_and_iteration():
     data = records()
     steady = Geometric((0.5, 0.6, 0.8), 1.05)
     assert make(dual_step=steady, loss_weight=0.5).meets_theorem41(data)
-    late = Given(np.vstack([np.full((4, 3), 0.5), [[0.5, 0.5, 1.4]]]))  # above eta_3(5) = 1.32
+    late = TableSchedule(
+        np.vstack([np.full((4, 3), 0.5), [[0.5, 0.5, 1.4]]])
+    )  # above eta_3(5) = 1.32
     assert not make(dual_step=late, loss_weight=0.5).meets_theorem41(data)
     # 2 c_1 < (B/C)(rho/N + 2 theta V) needs theta > 0.108 where B = 3, C = 3.
-    small = Given(np.vstack([np.full((4, 3), 0.2), [[0.2, 0.10, 0.2]]]))
+    small = TableSchedule(np.vstack([np.full((4, 3), 0.2), [[0.2, 0.10, 0.2]]]))
     assert not make(dual_step=small).meets_theorem41(data)
     assert make(dual_step=0.2).meets_theorem41(data)
 
@@ -186,7 +190,7 @@ def test_theorem_41_takes_a_penalty_that_falls():
         (0.0, "dual_step"),
         ("fast", "dual_step"),
         (None, "dual_step"),
-        (Given(((1.0,),)), "dual_step.table"),
+        (TableSchedule(((1.0,),)), "dual_step.table"),
     ],
 )
 def test_a_bad_step_is_refused_by_name(step, name):

@@ -10,7 +10,7 @@ import pytest
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.process import noise_rates, replay
 from dpaudit.algorithms.problems.graphs import star
-from dpaudit.algorithms.problems.schedules import Constant, Given
+from dpaudit.algorithms.problems.schedules import Constant, TableSchedule
 from dpaudit.datasets import Dataset
 from dpaudit.errors import InvalidArgument
 
@@ -50,7 +50,7 @@ def test_theorem_4_1_asks_for_its_conditions_at_every_node_and_iteration():
     for row, node in ((0, 1), (1, 2)):
         table = np.full((2, 3), 2.0)
         table[row, node] = 0.4  # below the dual step
-        assert not star_of_three(penalty=Given(table)).meets_theorem41(DATA)
+        assert not star_of_three(penalty=TableSchedule(table)).meets_theorem41(DATA)
     assert not star_of_three(loss_weight=100.0).meets_theorem41(DATA)
 
 

@@ -26,7 +26,7 @@ from dpaudit.datasets import ADULT_FEATURES
 from dpaudit.extension.ledger import CounterexampleEvidence, ProofEvidence
 from dpaudit.extension.registry import PAPERS
 from dpaudit.ledger.checks import run_check
-from dpaudit.ledger.installed import make_installed_ledger
+from dpaudit.ledger.installed_papers import make_installed_ledger
 from dpaudit.polynomials import vectors
 
 LEDGER = make_installed_ledger()

@@ -22,7 +22,7 @@ from dpaudit.algorithms.consensus.claims.theorem31 import (
 from dpaudit.algorithms.consensus.quadratics import iteration_map, spectral_radius
 from dpaudit.algorithms.consensus.verify.theorem31 import recompute
 from dpaudit.algorithms.problems.graphs import from_edges, random_connected
-from dpaudit.algorithms.problems.schedules import Geometric, Given
+from dpaudit.algorithms.problems.schedules import Geometric, TableSchedule
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC
 from dpaudit.auditing.run import run_case, run_claim
 from dpaudit.datasets import Dataset
@@ -231,7 +231,7 @@ def test_bounded_penalties_that_grow_for_a_while_converge(seed):
     algorithm = ConsensusADMM(
         graph=graph,
         iterations=600,
-        penalty=Given(table),
+        penalty=TableSchedule(table),
         dual_step=0.5,
         regulariser_weight=float(nodes),
     )

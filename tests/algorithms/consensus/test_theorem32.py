@@ -17,7 +17,7 @@ from dpaudit.algorithms.consensus.claims.theorem32 import (
 from dpaudit.algorithms.consensus.quadratics import compute_contraction_rate, first_step
 from dpaudit.algorithms.consensus.verify.theorem32 import recompute
 from dpaudit.algorithms.problems.graphs import from_edges
-from dpaudit.algorithms.problems.schedules import Given
+from dpaudit.algorithms.problems.schedules import TableSchedule
 from dpaudit.algorithms.problems.smooth_losses import LINEAR
 from dpaudit.auditing.run import run_case, run_claim
 from dpaudit.datasets import Dataset
@@ -186,7 +186,7 @@ def test_the_step_is_that_of_the_algorithm():
     algorithm = ConsensusADMM(
         graph=graph,
         iterations=1,
-        penalty=Given(batch["penalty"]),
+        penalty=TableSchedule(batch["penalty"]),
         dual_step=1.0,
         regulariser_weight=4 * 0.7,
         loss=LINEAR,

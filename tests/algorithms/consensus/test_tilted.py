@@ -11,7 +11,7 @@ from dpaudit.accounting.events import ExponentialNormRelease, Sequence
 from dpaudit.accounting.strongest_guarantee import bound_proved_epsilon
 from dpaudit.algorithms.consensus import law as consensus_law
 from dpaudit.algorithms.consensus.digits import NodeNumbers
-from dpaudit.algorithms.consensus.views import Aimed, PenaltyPerturbation
+from dpaudit.algorithms.consensus.views import AimedPerturbation, PenaltyPerturbation
 from dpaudit.algorithms.problems.records import Differing
 from dpaudit.algorithms.problems.schedules import Constant
 from dpaudit.algorithms.problems.smooth_losses import LINEAR, LOGISTIC, SMOOTHED_HINGE
@@ -219,7 +219,9 @@ def test_wrong_weights_and_a_swapped_direction_are_caught(pair, change, check):
 
 def test_an_aim_that_is_off_costs_no_soundness(pair, monkeypatch):
     """Any aim will do: the weight is exact, only more spread."""
-    monkeypatch.setattr(Aimed, "_aim", lambda self, state: 0.5 * np.ones_like(state.models[:, 0]))
+    monkeypatch.setattr(
+        AimedPerturbation, "_aim", lambda self, state: 0.5 * np.ones_like(state.models[:, 0])
+    )
     mechanism = make().penalty_perturbation()
     weights = np.exp(mechanism.sample_tilted(pair, 0.5, 4000, rng(7)).log_weight)
     assert weights.mean() == pytest.approx(1, abs=5 * weights.std() / math.sqrt(len(weights)))
@@ -277,7 +279,7 @@ def test_schedules_of_noise_reach_the_tilt(pair):
     """Twice the rate is twice the shift, in units of the noise."""
     sizes = []
     for rate in (1.0, 2.0):
-        aimed = Aimed.of(make(noise_rate=Constant(rate)), pair)
+        aimed = AimedPerturbation.of(make(noise_rate=Constant(rate)), pair)
         state = aimed.algorithm.start(pair.dataset, 1)
         sizes.append(np.linalg.norm(aimed._aim(state)))
     assert sizes[1] == pytest.approx(2 * sizes[0])

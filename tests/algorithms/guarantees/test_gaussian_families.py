@@ -15,7 +15,7 @@ from dpaudit.algorithms.sharing.noise import MessageNoise
 from dpaudit.algorithms.tables import guarantees as tables
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import LocalSGD
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.algorithms.tables.labels import LabelRelease
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.datasets import Dataset

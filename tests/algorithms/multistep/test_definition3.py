@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from dpaudit.algorithms.multistep.claims.composition import (
-    Composed,
+    CompositionSettings,
     compute_composition_conditions,
     gaussian_mu,
 )
@@ -81,10 +81,10 @@ def test_no_laws_exceed_the_least_upper_bound(data, outcomes, epsilon, multiple)
     whole = st.lists(st.integers(0, 50), min_size=outcomes, max_size=outcomes).filter(any)
     one, other = (np.array(data.draw(whole), dtype=float) for _ in range(2))
     one, other = one / one.sum(), other / other.sum()
-    free = Composed(epsilon=epsilon, delta=0.0, count=1, c0=multiple)
+    free = CompositionSettings(epsilon=epsilon, delta=0.0, count=1, c0=multiple)
     delta = max(condition.value for condition in compute_composition_conditions(free, one, other))
     if 0 < delta < 1:
-        setting = Composed(epsilon=epsilon, delta=delta, count=1, c0=multiple)
+        setting = CompositionSettings(epsilon=epsilon, delta=delta, count=1, c0=multiple)
         probability = float(compute_exceeded_probability(setting, one, other))
         assert probability <= least_upper_bound(setting) * (1 + 1e-9)
         assert probability <= bound_corrected_tail(setting) * (1 + 1e-9)
@@ -92,7 +92,7 @@ def test_no_laws_exceed_the_least_upper_bound(data, outcomes, epsilon, multiple)
 
 @given(st.floats(0.3, 4), st.just(1.0) | st.floats(1.5, 3), st.floats(1e-6, 0.5))
 def test_the_least_upper_bound_is_approached_by_two_outcomes(epsilon, multiple, delta):
-    setting = Composed(epsilon=epsilon, delta=delta, count=1, c0=multiple)
+    setting = CompositionSettings(epsilon=epsilon, delta=delta, count=1, c0=multiple)
     p = least_upper_bound(setting) * (1 - 1e-6)
     q = p * math.exp(-setting.claimed_epsilon) * (1 - 1e-8)
     one, other = np.array([p, 1 - p]), np.array([q, 1 - q])
@@ -105,7 +105,7 @@ def test_the_least_upper_bound_is_approached_by_two_outcomes(epsilon, multiple, 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 8.0])
 def test_the_gaussian_loss_has_the_law_that_is_used(epsilon):
-    setting = Composed(epsilon=epsilon, delta=1e-5, count=1)
+    setting = CompositionSettings(epsilon=epsilon, delta=1e-5, count=1)
     mu = gaussian_mu(setting)
     edge = epsilon / mu + mu / 2  # the loss at x ~ N(mu, 1) is mu x - mu^2 / 2
     assert gaussian_exceeded(setting) == pytest.approx(norm.sf(edge - mu))

@@ -10,7 +10,7 @@ import pytest
 from dpaudit.algorithms.multistep.claims import inner_steps, note1, section42
 from dpaudit.algorithms.multistep.claims.discussion import Both, least_risk, most_risk, over_t
 from dpaudit.algorithms.multistep.claims.star import SLACK, StarSetting, compute_utility_sides
-from dpaudit.algorithms.multistep.claims.utility import Found
+from dpaudit.algorithms.multistep.claims.utility import UtilityRun
 from dpaudit.algorithms.multistep.verify import inner_steps as inner_steps_verifier
 from dpaudit.algorithms.multistep.verify import note1 as note1_verifier
 from dpaudit.algorithms.multistep.verify import section42 as section42_verifier
@@ -80,7 +80,7 @@ def kink(iterations, inner=1, records=10**12):
         "target": np.array([[0.2, 0.0]]),
         "slopes": np.array([[1.0, 0.2, 0.5]]),
     }
-    return Found(star, batch)
+    return UtilityRun(star, batch)
 
 
 def test_the_error_falls_like_the_root_of_t_and_not_like_t():

@@ -20,8 +20,8 @@ from dpaudit.algorithms.multistep.claims.broadcast import (
 from dpaudit.algorithms.multistep.final import final_mu, final_pair_mu
 from dpaudit.algorithms.multistep.hidden_state import ROUNDING, InnerLoops, averages_mu
 from dpaudit.algorithms.multistep.releases import (
-    Observed,
-    SmoothObserved,
+    ObservedModels,
+    SmoothObservedModels,
     final_models,
     last_models,
     make_averages_event,
@@ -153,7 +153,7 @@ def test_releases_are_the_mu_of_the_node_that_leaks_most(graph):
     asked = Broadcast(graph=graph, nodes=3, iterations=3, inner_steps=4)
     case = prepare_broadcast_audit(Settings(), asked)
     algorithm, data = asked.algorithm(Settings()), case.pair.dataset
-    given_ = Observed(
+    given_ = ObservedModels(
         **same(graph=graph, noise_multiplier=algorithm.noise_multiplier, diameter=10.0),
         dimension=data.dimension,
     ).model_copy(update={"records": data.node_sizes[0]})
@@ -169,7 +169,7 @@ def test_releases_are_the_mu_of_the_node_that_leaks_most(graph):
 @pytest.mark.parametrize("curvature", [0.0, 0.3, 2.0])
 def test_releases_of_quadratic_losses_are_their_exact_laws(curvature):
     algorithm, sizes = figure_1(nodes=3)
-    given_ = Observed(
+    given_ = ObservedModels(
         iterations=50, noise_multiplier=algorithm.noise_multiplier, nodes=3, penalty=0.001,
         records=sizes.node_sizes[0], curvature=curvature,
     )  # fmt: skip
@@ -184,7 +184,7 @@ def test_releases_of_quadratic_losses_are_their_exact_laws(curvature):
 
 
 def test_a_smoother_loss_and_more_noise_release_less():
-    one = SmoothObserved(**same(step_size=0.5))
+    one = SmoothObservedModels(**same(step_size=0.5))
     rough = one.model_copy(update={"smoothness": 3.0})
     noisier = one.model_copy(update={"noise_multiplier": 300.0})
     assert last_models(one).noise_scale > last_models(rough).noise_scale
@@ -192,7 +192,7 @@ def test_a_smoother_loss_and_more_noise_release_less():
 
 
 def test_nothing_is_released_of_one_step():
-    given_ = Observed(**same(inner_steps=1) | {"iterations": 1})
+    given_ = ObservedModels(**same(inner_steps=1) | {"iterations": 1})
     assert final_models(given_).count == 0
     assert 1 / make_averages_event(given_).noise_scale == pytest.approx(1 / 150)
 

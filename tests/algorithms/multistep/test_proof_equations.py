@@ -17,7 +17,7 @@ from dpaudit.algorithms.multistep.claims.proof.equation34 import CLAIM as EQUATI
 from dpaudit.algorithms.multistep.claims.proof.equation36 import CLAIM as EQUATION_36
 from dpaudit.algorithms.multistep.claims.proof.iteration import (
     EQUATIONS,
-    Audited,
+    EquationAudit,
     draw_integer_iteration,
 )
 from dpaudit.algorithms.multistep.statements.checks.iteration import SymbolicIteration
@@ -97,7 +97,7 @@ def test_what_is_true_is_proved(audited, number, parameters, seed):
 def test_what_is_false_has_no_proof(number, parameters):
     given = {"factor": 1.0, "version": "published"} | parameters
     sizes = {name: given.pop(name, 1) for name in ("inner_steps", "neighbours", "dimension")}
-    assert Audited(number=number, **given, **sizes).proof is None
+    assert EquationAudit(number=number, **given, **sizes).proof is None
 
 
 def test_a_check_that_fails_is_no_proof(monkeypatch):
@@ -140,7 +140,7 @@ def test_fractions_agree_with_floats(steps, degree, dimension, seed):
 
 
 def sizes(steps, degree, dimension):
-    return Audited(
+    return EquationAudit(
         number=32,
         version="published",
         factor=1.0,

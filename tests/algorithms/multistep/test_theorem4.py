@@ -13,7 +13,7 @@ from numpy.random import default_rng
 from dpaudit.accounting.events import ApproximateRelease
 from dpaudit.accounting.optimal import OptimalComposition
 from dpaudit.algorithms.multistep.claims.composition import (
-    Composed,
+    CompositionSettings,
     build_law_pair_space,
     compute_composed_delta,
     compute_composition_conditions,
@@ -65,7 +65,7 @@ def test_the_smallest_instance_is_two_coin_flips_that_reveal_everything():
     ("epsilon", "delta", "count"), [(1.0, 1e-5, 10), (0.0, 0.1, 5), (1.0, 0.1, 5), (0.5, 0.0, 10)]
 )
 def test_the_search_finds_the_dominating_pair_and_nothing_above_it(epsilon, delta, count):
-    setting = Composed(epsilon=epsilon, delta=delta, count=count)
+    setting = CompositionSettings(epsilon=epsilon, delta=delta, count=count)
     found = maximise(build_law_pair_space(setting), 3_000, default_rng(0))
     worst = float(
         compute_composed_delta(
@@ -89,7 +89,7 @@ def test_exact_deltas_with_rational_numbers():
             for k in range(4):
                 p, q = (law[i] * law[j] * law[k] for law in (one, other))
                 total += max(Fraction(0), p - q)
-    setting = Composed(epsilon=0.0, delta=0.5, count=3)
+    setting = CompositionSettings(epsilon=0.0, delta=0.5, count=3)
     laws = (np.array([float(p) for p in law]) for law in (one, other))
     assert float(compute_composed_delta(setting, *laws, 0.0)) == pytest.approx(
         float(total), rel=1e-12
@@ -99,7 +99,7 @@ def test_exact_deltas_with_rational_numbers():
 @given(st.floats(0, 3), st.floats(0, 0.4), st.integers(1, 8), st.floats(0, 4))
 @settings(max_examples=60, deadline=None)
 def test_randomised_response_is_what_optimal_composition_counts(epsilon, delta, count, at):
-    setting = Composed(epsilon=epsilon, delta=delta, count=count)
+    setting = CompositionSettings(epsilon=epsilon, delta=delta, count=count)
     found = float(
         compute_composed_delta(setting, *make_randomised_response_pair(epsilon, delta), at)
     )
@@ -124,7 +124,7 @@ def test_basic_composition_survives(epsilon, delta, seed):
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_optimal_composition_survives(seed):
-    setting = Composed(epsilon=0.5, delta=1e-3, count=8)
+    setting = CompositionSettings(epsilon=0.5, delta=1e-3, count=8)
     pair = make_randomised_response_pair(0.5, 1e-3)
     worst = float(compute_composed_delta(setting, *pair, setting.claimed_epsilon))
     result = audited(0.5, 1e-3, seed=seed, count=8, factor=worst / 1e-3).result
@@ -142,7 +142,7 @@ def test_gaussian_mechanisms_survive_up_to_a_large_epsilon(count, verdict):
     """sqrt(t) epsilon is below and above 8.4198 at t = 283 and 284."""
     result = audited(epsilon=0.5, algorithms="gaussian", count=count).result
     assert result.verdict == verdict
-    setting = Composed(epsilon=0.5, delta=1e-5, count=count)
+    setting = CompositionSettings(epsilon=0.5, delta=1e-5, count=count)
     exact = GaussianDP(gaussian_mu(setting)).delta(setting.claimed_epsilon)
     assert result.measured.lower == pytest.approx(exact, rel=1e-12)
 
@@ -153,7 +153,7 @@ def test_one_algorithm_composes_to_itself_but_not_with_the_constant_of_the_proof
 
 
 def test_a_private_pair_is_left_alone_and_another_is_mixed():
-    setting = Composed(epsilon=0.3, delta=0.05, count=2)
+    setting = CompositionSettings(epsilon=0.3, delta=0.05, count=2)
     batch = build_law_pair_space(setting).start(50, default_rng(0))
     inside, _ = build_law_pair_space(setting).evaluate(batch)
     for p, q in ((inside["one"], inside["other"]), (inside["other"], inside["one"])):

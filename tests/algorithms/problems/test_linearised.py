@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpaudit.algorithms.problems.linearised import batch_gradient, full_gradient
+from dpaudit.algorithms.problems.linearised_objectives import batch_gradient, full_gradient
 from dpaudit.algorithms.problems.losses import LINEAR, LOGISTIC, LOSSES
 from dpaudit.datasets import Dataset
 

@@ -13,7 +13,7 @@ from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.accounting.events import PoissonSubsampledGaussian
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import ExactSolve, LocalSGD
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.algorithms.tables.joining import KeyedTable, join_tables
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.datasets import breast_cancer

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpaudit.algorithms.tables.claims import predictions
-from dpaudit.algorithms.tables.claims.predictions import Predicted
+from dpaudit.algorithms.tables.claims.predictions import PredictionPair
 
 TABLE = np.array([[3.0, 4.0], [1.0, 0.0], [0.0, 2.0]])
 
@@ -33,7 +33,7 @@ def changed(*rows):
 def test_each_side_has_its_norm_and_the_two_differ_in_so_many_tuples(table, neighbour, values):
     theorem = SimpleNamespace(tuple_norm=4.5, conditions=lambda: ())
     found = predictions.compute_prediction_conditions(
-        theorem, Predicted(table, neighbour, np.ones(2))
+        theorem, PredictionPair(table, neighbour, np.ones(2))
     )
     assert tuple(one.value for one in found) == pytest.approx(values)
     assert [one.limit for one in found] == [4.5, 4.5, 1.0]

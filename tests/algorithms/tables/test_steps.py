@@ -8,7 +8,7 @@ from scipy import stats
 
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.clients import ExactSolve, LocalSGD
-from dpaudit.algorithms.tables.joined import JoinedTables
+from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.algorithms.tables.laws import LocalSteps, count_touched_tuples
 from dpaudit.algorithms.tables.loss import LOGISTIC, CrossEntropy
 from dpaudit.errors import InvalidArgument

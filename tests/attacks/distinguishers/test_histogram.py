@@ -7,7 +7,13 @@ import pytest
 from numpy.random import default_rng
 
 from dpaudit.algorithms.known_answer import KNOWN_ANSWERS
-from dpaudit.attacks.distinguishers.histogram import HISTOGRAM, Added, Frequencies, Indifferent, fit
+from dpaudit.attacks.distinguishers.histogram import (
+    HISTOGRAM,
+    Frequencies,
+    Indifferent,
+    PatternScore,
+    fit,
+)
 from dpaudit.attacks.distinguishers.linear_classifier import fit as fit_linear
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.event import choose_event, event_bound
@@ -100,9 +106,9 @@ def test_unseen_outcomes_score_nothing_and_last_bits_do_not_matter():
     [
         (lambda rng, n: rng.integers(0, 9, n), Frequencies),
         (lambda rng, n: rng.random((n, 3)) < 0.5, Frequencies),
-        (lambda rng, n: rng.standard_normal(n), Added),
-        (lambda rng, n: rng.standard_normal((n, 1)), Added),
-        (lambda rng, n: rng.standard_normal((n, 2, 3, 2)), Added),
+        (lambda rng, n: rng.standard_normal(n), PatternScore),
+        (lambda rng, n: rng.standard_normal((n, 1)), PatternScore),
+        (lambda rng, n: rng.standard_normal((n, 2, 3, 2)), PatternScore),
         (lambda rng, n: rng.standard_normal((n, 501)), Indifferent),
     ],
 )
@@ -143,7 +149,7 @@ def test_a_number_is_judged_by_the_pattern_beside_it():
         return np.stack([bit, rng.normal(side * (2 * bit - 1), 1.0)], axis=1)
 
     score = fit(None, None, draw(1, 10_000), draw(-1, 10_000), rng)
-    assert isinstance(score, Added)
+    assert isinstance(score, PatternScore)
     assert score.shown == (0,)
     assert np.mean(score(draw(1, 4000)) > 0) > 0.8 > 0.2 > np.mean(score(draw(-1, 4000)) > 0)
     assert score(np.array([[7.0, 0.0]]))[0] == 0  # a pattern that was never seen

@@ -16,7 +16,7 @@ from dpaudit.auditing.sampling.separate_processes import (
     _choose_process_counts,
     _compute_rate_p_value,
     _find_process_firsts,
-    _Seen,
+    _SideCounts,
     check_lone_outputs,
     compute_hit_indicators,
     is_claim_refuted,
@@ -41,7 +41,7 @@ def seen(rate, other, trials=100_000, epsilon=1.0, delta=0.0, above=True):
     """Return what is known after so many outputs a side at these rates."""
     hits = round(rate * trials), round(other * trials)
     tally = Tally(hits if above else hits[::-1], (trials, trials))
-    return _Seen.of(tally, ThresholdEvent(above, 0.0, 0.0), Against(epsilon, delta, ALPHA))
+    return _SideCounts.of(tally, ThresholdEvent(above, 0.0, 0.0), Against(epsilon, delta, ALPHA))
 
 
 def happening(hits, trials):
@@ -105,7 +105,7 @@ def test_outputs_of_the_same_law_hardly_ever_disagree(rates):
     before, now = (rng.binomial(count, rates, (3000, 2)).tolist() for count in (2000, 256))
     against = Against(8.0, 0.0, ALPHA)
     found = [
-        _Seen((p, q), (2000, 2000), ABOVE, against)._chance((a, b), (256, 256))
+        _SideCounts((p, q), (2000, 2000), ABOVE, against)._chance((a, b), (256, 256))
         for (p, q), (a, b) in zip(before, now, strict=True)
     ]
     assert np.mean(np.array(found) < 0.05) < 0.05
@@ -179,11 +179,11 @@ def test_counts_are_as_likely_as_at_the_nearest_rate_that_fits_those_before(
 
 
 def test_a_chance_counts_both_sides_of_both_rates():
-    seen = _Seen((30, 10), (40, 40), ABOVE, Against(1.0, 0.0, ALPHA))
+    seen = _SideCounts((30, 10), (40, 40), ABOVE, Against(1.0, 0.0, ALPHA))
     tails = [_compute_rate_p_value(50, 64, 30, 40), _compute_rate_p_value(45, 64, 10, 40)]
     assert seen._chance((50, 45), (64, 64)) == pytest.approx(4 * min(tails))
     assert seen._chance((48, 16), (64, 64)) == 1
-    swapped = _Seen((10, 30), (40, 40), ABOVE, Against(1.0, 0.0, ALPHA))
+    swapped = _SideCounts((10, 30), (40, 40), ABOVE, Against(1.0, 0.0, ALPHA))
     assert swapped._chance((45, 50), (64, 64)) == pytest.approx(4 * min(tails))
 
 

@@ -2,10 +2,12 @@
 
 import pytest
 
-from dpaudit.auditing.sampling.separate_processes import Against, _Seen
+from dpaudit.auditing.sampling.separate_processes import Against, _SideCounts
 from dpaudit.estimation.score_events import ThresholdEvent
 
-SEEN = _Seen((1000, 20), (2000, 2000), ThresholdEvent(True, 0.0, 0.0), Against(8.0, 0.0, 1e-6))
+SEEN = _SideCounts(
+    (1000, 20), (2000, 2000), ThresholdEvent(True, 0.0, 0.0), Against(8.0, 0.0, 1e-6)
+)
 
 
 @pytest.mark.parametrize("hits", [(64, 3), (192, 3), (128, 30)])

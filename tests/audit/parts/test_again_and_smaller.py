@@ -16,7 +16,7 @@ from dpaudit.auditing.sampling.separate_processes import (
     Against,
     _choose_process_counts,
     _estimate_available_draws,
-    _Seen,
+    _SideCounts,
     check_lone_outputs,
 )
 from dpaudit.estimation.independence import FALSE_ALARM, Outputs
@@ -40,7 +40,7 @@ QUICK = {
 
 def seen(epsilon=1.0, bet=None):
     against = Against(epsilon, 0.0, 1e-6, bet)
-    return _Seen.of(Tally((10_000, 0), (10_000, 10_000)), ABOVE, against)
+    return _SideCounts.of(Tally((10_000, 0), (10_000, 10_000)), ABOVE, against)
 
 
 class Alone:

@@ -12,7 +12,11 @@ import pytest
 import dpaudit.auditing.estimators.divergence as divergence
 import dpaudit.auditing.sampling.contract_checks as contract_checks
 import dpaudit.auditing.sampling.separate_processes as separate_processes
-from dpaudit.auditing.estimators.divergence import Binned, DivergenceOutcome, _merge_unit_counts
+from dpaudit.auditing.estimators.divergence import (
+    BinnedEvent,
+    DivergenceOutcome,
+    _merge_unit_counts,
+)
 from dpaudit.auditing.sampling.contract_checks import ContractChecks
 from dpaudit.auditing.sampling.separate_processes import Against
 from dpaudit.estimation.bet_choice import BetChoice
@@ -23,7 +27,7 @@ from dpaudit.guarantees.kinds import RenyiDP
 from .common import ALPHA, case_of, drawer_of
 
 P, Q = np.array([0.25, 0.75]), np.array([0.75, 0.25])
-COUNTED = Binned(None, ThresholdEvent(True, 0.5, 0.0), 0.0, Bins(np.array([0.5])))
+COUNTED = BinnedEvent(None, ThresholdEvent(True, 0.5, 0.0), 0.0, Bins(np.array([0.5])))
 TRIALS = 20_000
 
 
@@ -82,7 +86,7 @@ def test_other_outputs_have_to_certify_as_much_where_they_are_enough(above):
 def test_counts_of_a_score_are_of_the_event_and_of_every_bin():
     scores = np.array([0.0, 0.5, 0.7, 2.0])
     assert COUNTED.count(scores).tolist() == [3.0, 1.0, 3.0]
-    coarse = Binned(None, ThresholdEvent(True, 1.0, 0.0), 1.0, Bins(np.array([0.5])))
+    coarse = BinnedEvent(None, ThresholdEvent(True, 1.0, 0.0), 1.0, Bins(np.array([0.5])))
     assert coarse.count(np.array([0.6, 0.4])).tolist() == [1.0, 1.0, 1.0]
 
 

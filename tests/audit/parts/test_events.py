@@ -14,7 +14,11 @@ from dpaudit.auditing.estimators.sequential import Bettor, evidence_of
 from dpaudit.auditing.estimators.worst_pair import at_most
 from dpaudit.auditing.exact.stated_bounds import require_bound, require_payoffs
 from dpaudit.auditing.explain import carrying_event, output_parts
-from dpaudit.auditing.explain.carrying_event import Said, format_certified_epsilon, sentence_of
+from dpaudit.auditing.explain.carrying_event import (
+    EventDescription,
+    format_certified_epsilon,
+    sentence_of,
+)
 from dpaudit.auditing.outcome.evidence import EventEvidence, MeasurementEvidence
 from dpaudit.auditing.sampling.contract_checks import ContractChecks
 from dpaudit.errors import InvalidArgument, MechanismError
@@ -68,7 +72,7 @@ def test_a_bound_is_said_rounded_down_with_what_it_is_worked_out_of():
     assert sentence_of(hidden, refutes=True).startswith("The event that carries the bound")
     assert format_certified_epsilon(0.0, 0.1, 0.05) == "certifies no epsilon above 0"
     assert "at least 1.999 " in format_certified_epsilon(1.9999, 0.0, 0.05)
-    assert Said.of_score("s", ThresholdEvent(False, 0.0, 0.0)).words.endswith(
+    assert EventDescription.of_score("s", ThresholdEvent(False, 0.0, 0.0)).words.endswith(
         "(s) below its threshold"
     )
 
@@ -125,7 +129,7 @@ def test_evidence_of_an_event_is_of_its_counts_and_of_all_of_them():
     assert (event.hits, event.runs, event.epsilon) == ((80, 5), (100, 200), lower)
     assert (event.delta, event.alpha, event.plain) == (0.01, ALPHA, False)
     every = black_box.certify_event(
-        on_p, on_q, one, "a", 0.0, ALPHA, {}, Tally((8, 0), (10, 10)), Said("it", True)
+        on_p, on_q, one, "a", 0.0, ALPHA, {}, Tally((8, 0), (10, 10)), EventDescription("it", True)
     )
     assert every.lower == joint_lower_bound(8, 0, 10, 10, delta=0.0, alpha=ALPHA)
     assert (every.estimate, every.trials, every.carrying.plain) == (None, 10, True)
@@ -401,7 +405,7 @@ def test_a_curve_s_event_is_audited_at_the_delta_that_was_chosen(monkeypatch):
 
     monkeypatch.setattr(black_box, "chosen_event", lambda *given: chosen)
     monkeypatch.setattr(black_box, "_draw_checked_event_counts", drawn)
-    monkeypatch.setattr(black_box, "in_words", lambda *given: Said("it", True))
+    monkeypatch.setattr(black_box, "in_words", lambda *given: EventDescription("it", True))
     found = black_box.bound_epsilon_by_event(
         case_of(GaussianDP(1.0), 0.01), None, 1000, ALPHA, None
     )

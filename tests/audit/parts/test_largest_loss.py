@@ -12,7 +12,7 @@ from dpaudit.auditing.exact import largest_loss
 from dpaudit.auditing.exact.largest_loss import (
     MORE_DIGITS,
     Peak,
-    Recomputed,
+    RecomputedEvidence,
     Winner,
     certified_loss,
     largest_over_outputs,
@@ -205,13 +205,15 @@ def test_a_loss_counts_as_far_as_its_mechanism_computes_it_again():
     digits = InDigits()
     assert certified_loss(digits, winner(2.5), 1.0).lower == math.nextafter(2.5, 0)
     assert digits.asked == [50, *MORE_DIGITS]
-    assert certified_loss(digits, winner(2.5), 2.5) == Recomputed(2.5)  # nothing above the claim
+    assert certified_loss(digits, winner(2.5), 2.5) == RecomputedEvidence(
+        2.5
+    )  # nothing above the claim
     assert len(digits.asked) == 3
     for mechanism in (object(), NoCode()):
         above = certified_loss(mechanism, winner(2.5), 1.0)
         assert (above.lower, above.checks, len(above.notes)) == (1.0, (), 1)
-        assert certified_loss(mechanism, winner(0.5), 1.0) == Recomputed(0.5)
-        assert certified_loss(mechanism, winner(-0.5), 1.0) == Recomputed(0.0)
+        assert certified_loss(mechanism, winner(0.5), 1.0) == RecomputedEvidence(0.5)
+        assert certified_loss(mechanism, winner(-0.5), 1.0) == RecomputedEvidence(0.0)
 
 
 def test_digits_after_a_minute_are_none(monkeypatch):

@@ -13,7 +13,7 @@ import dpaudit.auditing.estimators.estimator_choice as estimator_choice
 import dpaudit.auditing.privacy as privacy
 import dpaudit.auditing.run as run
 import dpaudit.auditing.sampling.constant_parts as constant_parts
-from dpaudit.auditing.audited import Audited
+from dpaudit.auditing.audit_outcome import AuditOutcome
 from dpaudit.auditing.estimators import group_sequential, worst_pair
 from dpaudit.auditing.estimators.estimator_choice import measure_case
 from dpaudit.auditing.outcome.declared_release import format_release_comparison
@@ -153,13 +153,13 @@ def test_randomness_of_its_own_and_a_ranking_are_noted():
 def test_a_certificate_that_holds_records_is_withheld(kind, settings, kept):
     result = SimpleNamespace(notes=["old"])
     result.model_copy = lambda update: SimpleNamespace(**update)
-    audited = Audited(result, SimpleNamespace(kind=kind))
+    audited = AuditOutcome(result, SimpleNamespace(kind=kind))
     given = SimpleNamespace(**({"data_is_public": False, "show_records": False} | settings))
     found = run._without_records(audited, given)
     assert (found.certificate is not None) is kept
     assert found.result.notes[0] == "old"
     assert len(found.result.notes) == (1 if kept else 2)
-    nothing = Audited(result, None)
+    nothing = AuditOutcome(result, None)
     assert run._without_records(nothing, given) is nothing
 
 

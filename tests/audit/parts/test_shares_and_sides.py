@@ -17,7 +17,7 @@ import dpaudit.auditing.explain.output_parts as output_parts
 import dpaudit.auditing.explain.witness as witness
 import dpaudit.auditing.sampling.schedule as schedule
 from dpaudit.auditing.estimators.divergence import (
-    Binned,
+    BinnedEvent,
     DivergenceOutcome,
     _compute_largest_bet_bound,
 )
@@ -38,7 +38,7 @@ from dpaudit.auditing.estimators.group_sequential import (
 from dpaudit.auditing.estimators.sequential import Bettor
 from dpaudit.auditing.exact.largest_loss import (
     Peak,
-    Recomputed,
+    RecomputedEvidence,
     Winner,
     _make_enclosed_loss,
     largest_loss,
@@ -244,7 +244,7 @@ def test_a_reservation_is_told_of_what_is_above_the_claim(monkeypatch, lower, to
         ("plain_losses", lambda *_: {Side.DATASET: losses, Side.NEIGHBOUR: losses}),
         ("largest_over_outputs", lambda *_: peak),
         ("residual_trials", lambda *_: 10),
-        ("certified_loss", lambda *_: Recomputed(lower, reservation="a reservation")),
+        ("certified_loss", lambda *_: RecomputedEvidence(lower, reservation="a reservation")),
         ("side_checks", lambda *_: []),
     ):
         monkeypatch.setattr(module, name, value)
@@ -277,7 +277,7 @@ def test_a_divergence_of_either_side_is_of_its_own_rates_and_in_its_unit(above):
     rates = (p, q) if above else (q, p)
     bet = choose_renyi_bet(ratios, rates, (1000, 1000), 2.0, 0.05)
     chosen = BetChoice(Bins(np.zeros(1)), above, bet, 0.0)
-    counted = Binned(None, ThresholdEvent(True, 0.0, 0.0), 0.0, chosen.bins)
+    counted = BinnedEvent(None, ThresholdEvent(True, 0.0, 0.0), 0.0, chosen.bins)
     seen = DivergenceOutcome(counted, chosen, 0.1, (1000 * p[None], 1000 * q[None]), 0.05)
     assert [one.tolist() for one in seen._rates] == [one.tolist() for one in rates]
     assert seen.refuted

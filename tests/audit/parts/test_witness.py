@@ -9,7 +9,7 @@ import pytest
 
 import dpaudit.auditing.explain.witness as witness
 from dpaudit.auditing.explain.event_words import FeatureEvent
-from dpaudit.auditing.explain.witness import ATTEMPTS, _Together, _WitnessCount
+from dpaudit.auditing.explain.witness import ATTEMPTS, _FeatureSum, _WitnessCount
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.score_events import ThresholdEvent
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP
@@ -144,7 +144,7 @@ def test_the_sum_of_parts_is_the_linear_discriminant():
     p, q = (shift + rng.normal(size=(500, 2)) @ mixed for shift in ([1.0, -0.5], [0.0, 0.0]))
     within = np.cov(p, rowvar=False) + np.cov(q, rowvar=False)
     expected = np.linalg.solve(within, p.mean(axis=0) - q.mean(axis=0))
-    found = _Together.of([2, 0], *(np.insert(side[:, ::-1], 1, 0.0, axis=1) for side in (p, q)))
+    found = _FeatureSum.of([2, 0], *(np.insert(side[:, ::-1], 1, 0.0, axis=1) for side in (p, q)))
     np.testing.assert_allclose(found.weights, expected, rtol=1e-6)
     row = np.array([[5.0, 9.0, 3.0]])
     np.testing.assert_allclose(found(row), 3.0 * found.weights[0] + 5.0 * found.weights[1])

@@ -17,7 +17,7 @@ import pytest
 import dpaudit
 from dpaudit.execution import Limits
 from dpaudit.guarantees.kinds import PureDP
-from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.neighbours.found_relations import find_pair_relation
 from dpaudit.scan.certification.certify import SampleSizes, certify_claim
 from dpaudit.scan.remote.environments import VersionEnvironment
 from dpaudit.scan.remote.foreign import Foreign

@@ -77,7 +77,7 @@ def test_one_output_a_process_is_one_draw_per_deployment():
     from dpaudit.extension.settings import Settings
     from dpaudit.guarantees.kinds import ApproximateDP
     from dpaudit.mechanisms.foreign.isolation import isolate_reference
-    from dpaudit.neighbours.found import find_pair_relation
+    from dpaudit.neighbours.found_relations import find_pair_relation
 
     verdicts = []
     for epsilon in (1.0, 0.1):
@@ -224,8 +224,8 @@ def test_a_certificate_says_both(keyed, name, given):
 def test_a_reader_has_to_say_the_same():
     from types import SimpleNamespace
 
-    from dpaudit.verification.drawn import Reader
     from dpaudit.verification.mechanism import _other_reading
+    from dpaudit.verification.redrawn_counts import Reader
 
     reading = {"form": None, "read": None, "observe": [], "ignore": ["pid"], "fresh": "KEY"}
     document = SimpleNamespace(instance={"reading": reading})

@@ -26,7 +26,7 @@ from dpaudit.auditing.run import run_case
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_reference
-from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.neighbours.found_relations import find_pair_relation
 
 from . import kept, varying
 from .folder import HERE, reached

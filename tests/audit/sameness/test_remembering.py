@@ -16,7 +16,7 @@ from dpaudit.errors import MechanismError
 from dpaudit.extension.settings import Settings
 from dpaudit.guarantees.kinds import ApproximateDP
 from dpaudit.mechanisms.foreign.isolation import Isolation, isolate_mechanism, isolate_reference
-from dpaudit.neighbours.found import find_pair_relation
+from dpaudit.neighbours.found_relations import find_pair_relation
 from dpaudit.replaying.api import replay
 
 from .folder import reached

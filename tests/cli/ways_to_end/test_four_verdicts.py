@@ -15,7 +15,7 @@ from dpaudit.mechanisms.foreign.isolation import Isolation
 from dpaudit.report.schema import Report, json_schema
 from dpaudit.scan.accountants.document import AccountantScan
 from dpaudit.scan.finding import ScanResult
-from dpaudit.scan.publication.published import PublishedScan
+from dpaudit.scan.publication.published_scan import PublishedScan
 from dpaudit.verdicts import STATUSES, VERDICTS, status_of
 
 from .test_replays_and_scans import scan

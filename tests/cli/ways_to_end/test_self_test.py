@@ -44,7 +44,7 @@ def _a_self_test_that_is_sound(here):
 
 @WAYS.end(1, UNSOUND, "Report: .*selftest.html")
 def _a_self_test_that_is_not(here):
-    here.monkeypatch.setattr(selftest_run.Tested, "sound", False)
+    here.monkeypatch.setattr(selftest_run.EstimatorTest, "sound", False)
     return selftest(here, nothing)
 
 

@@ -37,13 +37,13 @@ def make_equation_case(
     """Return the audit of an equation: a search over iterations of small whole numbers."""
     from functools import partial
 
-    from dpaudit.algorithms.multistep.claims.proof.iteration import Audited
+    from dpaudit.algorithms.multistep.claims.proof.iteration import EquationAudit
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.extension.case import SearchCase
 
     refuse_data(settings)
     # The search's budget is no parameter of the equation.
-    audited = Audited(number=number, **parameters.model_dump(exclude={"budget"}))
+    audited = EquationAudit(number=number, **parameters.model_dump(exclude={"budget"}))
     equality, proof = audited.equation.equality, audited.proof
     return SearchCase(
         bound=0.0,

@@ -306,7 +306,7 @@ PROOFS: Mapping[tuple[int, str], Check] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audited:
+class EquationAudit:
     """One equation, in one version, with the sizes of the instances tried."""
 
     number: int
@@ -417,12 +417,12 @@ def _format_integer_array(value: Array) -> str:
     return str(np.asarray(value, dtype=int).tolist())
 
 
-def draw_integer_iteration(sizes: Audited, rng: Generator) -> Iteration:
+def draw_integer_iteration(sizes: EquationAudit, rng: Generator) -> Iteration:
     """Return an iteration of small whole numbers.
 
     Examples
     --------
-    >>> sizes = Audited(
+    >>> sizes = EquationAudit(
     ...     number=32, version="published", factor=1.0, inner_steps=2, neighbours=3, dimension=1,
     ... )
     >>> draw_integer_iteration(sizes, np.random.default_rng(0)).models.shape

@@ -6,11 +6,11 @@ from dpaudit.proving.distances.rules import (
     choices,
     counts,
     functions,
-    given,
     linear,
     matrices,
     order,
     products,
+    starting_values,
     structure,
     sums,
 )
@@ -19,7 +19,7 @@ from dpaudit.proving.distances.rules.contract import Rule
 RULES: dict[str, Rule] = {
     name: rule
     for module in (
-        given,
+        starting_values,
         linear,
         products,
         functions,

@@ -19,7 +19,7 @@ import numpy as np
 from dpaudit.proving.distances.facts import Ends, Facts, of_nothing, of_public
 from dpaudit.proving.distances.rounding import multiply_up
 from dpaudit.proving.distances.rules.contract import Rule, RuleKnowledge
-from dpaudit.proving.distances.rules.given import MOST_RECORDS
+from dpaudit.proving.distances.rules.starting_values import MOST_RECORDS
 from dpaudit.proving.distances.settling import (
     add_leading_axes,
     count_shape_entries,

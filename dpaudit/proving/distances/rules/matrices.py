@@ -110,7 +110,7 @@ def operator_norms(sizes: Any) -> OperatorNorms:
 
 
 @dataclass(frozen=True, eq=False)
-class Mapped:
+class MatrixEffect:
     """The effect of a matrix along an axis on a value that moves."""
 
     change: Any
@@ -122,7 +122,7 @@ class Mapped:
 
 def apply_along(
     knowledge: RuleKnowledge, one: Facts, shape: Shape, axis: int, sizes: Any
-) -> Mapped:
+) -> MatrixEffect:
     """Return how far a matrix moves a value along an axis.
 
     Parameters
@@ -145,9 +145,9 @@ def apply_along(
         change = _multiply_along(one.change, shape, axis, sizes)
         lengths = {1: norm.l1, 2: norm.l2}
         norms = {kind: float(multiply_up(n, lengths[kind])) for kind, n in one.norms.items()}
-        return Mapped(change, one.rows, norms, moves, distance)
+        return MatrixEffect(change, one.rows, norms, moves, distance)
     change, by_record = _scatter_rows(knowledge, one, shape, sizes)
-    return Mapped(change, None, {}, np.minimum(moves, by_record), distance)
+    return MatrixEffect(change, None, {}, np.minimum(moves, by_record), distance)
 
 
 def _multiply_along(ends: Any, shape: Shape, axis: int, sizes: Any) -> Any:
@@ -243,7 +243,7 @@ def _meet_in_records(one: Facts, other: Facts, left: int, right: int) -> bool:
 
 def _map_both(
     knowledge: RuleKnowledge, node: Node, operands: tuple[Facts, Facts], shapes: tuple[Shape, Shape]
-) -> list[Mapped]:
+) -> list[MatrixEffect]:
     """Return the effect of each operand that moves, with the other anywhere within its ends."""
     one, other = operands
     parts = []
@@ -267,7 +267,7 @@ def _as_matrix(sizes: Any, shape: Shape) -> Any:
     return whole.reshape(-1, 1) if len(shape) == 1 else whole
 
 
-def _drop_axis(part: Mapped, shape: Shape, axis: int) -> Mapped:
+def _drop_axis(part: MatrixEffect, shape: Shape, axis: int) -> MatrixEffect:
     """Return the same without the axis that a product with a vector does not have."""
     if len(shape) == 2:
         return part
@@ -275,10 +275,12 @@ def _drop_axis(part: Mapped, shape: Shape, axis: int) -> Mapped:
     rows = part.rows
     if rows is not None and rows.axis > axis:
         rows = RowOrigins(rows.records, rows.axis - 1)
-    return Mapped(change, rows, part.norms, part.moves, part.distance)
+    return MatrixEffect(change, rows, part.norms, part.moves, part.distance)
 
 
-def _rows_of_product(parts: list[Mapped]) -> tuple[RowOrigins | None, dict[int, float] | None]:
+def _rows_of_product(
+    parts: list[MatrixEffect],
+) -> tuple[RowOrigins | None, dict[int, float] | None]:
     """Return the rows of the only operand that moves."""
     # If both factors move, an entry depends on a row of each, and no single axis has the
     # records.

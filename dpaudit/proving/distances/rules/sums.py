@@ -34,7 +34,7 @@ from dpaudit.proving.distances.rounding import (
     up,
 )
 from dpaudit.proving.distances.rules.contract import Rule, RuleKnowledge
-from dpaudit.proving.distances.rules.given import MOST_RECORDS
+from dpaudit.proving.distances.rules.starting_values import MOST_RECORDS
 from dpaudit.proving.distances.settling import (
     add_leading_axes,
     compute_magnitude,

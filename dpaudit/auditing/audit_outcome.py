@@ -10,7 +10,7 @@ from dpaudit.report.schema import Result
 
 
 @dataclass(frozen=True)
-class Audited:
+class AuditOutcome:
     """An audit's result, certificate if refuted, whether interrupted, and looks if several.
 
     ``in_time`` is False where the time was over before anything could be certified.

@@ -1,8 +1,8 @@
 """The public part of a scan: the person who ran it sees all of it, and others see this part.
 
 A finding is public if a public thread is about it, or a person lifted the embargo
-(`dpaudit.scan.publication.known`). Of any other only the number is said. That has to hold of
-everything that is published, so while one finding is withheld nothing is said of single subjects
+(`dpaudit.scan.publication.known_findings`). Of any other only the number is said. That has to hold
+of everything that is published, so while one finding is withheld nothing is said of single subjects
 beside the public findings: a list of what held, or of what was skipped, would name the subject by
 leaving it out.
 """
@@ -25,7 +25,7 @@ from dpaudit.scan.finding import (
     ScanResult,
     withheld_subjects,
 )
-from dpaudit.scan.publication.known import PackageNotes, Peer, Thread
+from dpaudit.scan.publication.known_findings import PackageNotes, Peer, Thread
 
 
 class PublicFinding(ReportPart):

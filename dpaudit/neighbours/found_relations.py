@@ -30,7 +30,7 @@ _COARSE = ("replace-column", "replace-tuple")
 
 
 @dataclass(frozen=True)
-class Declared(Relation):
+class DeclaredRelation(Relation):
     """A relation that a caller declares, and that nobody checks or only the caller's function.
 
     Parameters
@@ -102,14 +102,14 @@ def chosen_relation(given: Relation | str | Callable[[Any, Any], Any] | None) ->
             raise InvalidArgument("relation", given, "what the two differ in, after declared:")
         if words == _UNREAD.statement:
             return _UNREAD
-        return Declared(
+        return DeclaredRelation(
             "declared", f"{words}, as the caller declares", _refuse_table_comparison, words=words
         )
     if isinstance(given, str) and _USER in given:
         return _of_users(given)
     if callable(given):
         name = getattr(given, "__name__", type(given).__name__)
-        return Declared(
+        return DeclaredRelation(
             name, f"neighbours as the caller's {name} checks", _refuse_table_comparison, given
         )
     return next((one for one in OF_GRAPHS if one.name == given), None) or _get_named_relation(given)
@@ -126,7 +126,7 @@ def _get_named_relation(given: str) -> Relation:
         raise UnknownName("relation", given, [*error.known, *further]) from None
 
 
-def _of_users(given: str) -> Declared:
+def _of_users(given: str) -> DeclaredRelation:
     """Return the relation of all records of one user, such as ``"add-remove-user: patient"``."""
     kind, _, by = (part.strip() for part in given.partition(":"))
     kinds = {"add-remove-user": "are added", "replace-user": "are replaced"}
@@ -141,7 +141,7 @@ def _of_users(given: str) -> Declared:
             )
         user_records(found, by, added=kind == "add-remove-user")
 
-    return Declared(
+    return DeclaredRelation(
         kind,
         f"the records of one user ({by}) {kinds[kind]}",
         _refuse_table_comparison,
@@ -154,7 +154,7 @@ def _refuse_table_comparison(*_: Any) -> int:
     raise AssertionError("a declared relation compares no tables")
 
 
-ADD_REMOVE_EDGE = Declared(
+ADD_REMOVE_EDGE = DeclaredRelation(
     "add-remove-edge",
     "one graph has one edge more than the other",
     _refuse_table_comparison,
@@ -162,7 +162,7 @@ ADD_REMOVE_EDGE = Declared(
 )
 
 
-REPLACE_NODE = Declared(
+REPLACE_NODE = DeclaredRelation(
     "replace-node",
     "the edges of one node of a graph are replaced",
     _refuse_table_comparison,
@@ -254,7 +254,7 @@ def declare_relation(given: Any) -> Relation | None:
     named = chosen_relation(given)
     if named is None or isinstance(named, Metric) or callable(given):
         return named
-    declared = isinstance(named, Declared) and named.words is not None
+    declared = isinstance(named, DeclaredRelation) and named.words is not None
     return named if declared else chosen_relation(f"{_PREFIX} {named.statement}")
 
 
@@ -279,7 +279,7 @@ def are_readable(dataset: Any, neighbour: Any) -> bool:
     return True
 
 
-_UNREAD = Declared(
+_UNREAD = DeclaredRelation(
     "declared",
     "the two are neighbours as the caller declares: no relation can be read on them",
     _refuse_table_comparison,
@@ -294,12 +294,12 @@ def format_relation_words(given: Relation) -> str:
     >>> format_relation_words(chosen_relation("declared: one visit of one patient"))
     'one visit of one patient'
     """
-    own = given.words if isinstance(given, Declared) else None
+    own = given.words if isinstance(given, DeclaredRelation) else None
     return own or given.statement
 
 
 def _format_declared_relation(found: Relation) -> str | None:
-    return f"Neighbours: {found.statement}." if isinstance(found, Declared) else None
+    return f"Neighbours: {found.statement}." if isinstance(found, DeclaredRelation) else None
 
 
 def _as_read(pair: Pair[Any]) -> FoundPair:
@@ -360,7 +360,7 @@ def is_usual(dataset: Any, neighbour: Any, given: Relation) -> bool:
         found = find_pair_relation(dataset, neighbour)[0].relation
     except InvalidArgument:
         return False
-    return not isinstance(found, Declared) and found.name == given.name
+    return not isinstance(found, DeclaredRelation) and found.name == given.name
 
 
 def depends_on_reading(found: Relation, claimed: float, allowed: float, lower: float) -> str | None:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from dpaudit.errors import VerbatimText, shorten_repr
 from dpaudit.reals import Real, log, ncdf, sqrt
-from dpaudit.verification.claimed import claim_of, get_instance_part
 from dpaudit.verification.document import Document, format_rounded_down
-from dpaudit.verification.drawn import Reader
 from dpaudit.verification.mechanism import distance_of, other_distance
+from dpaudit.verification.redrawn_counts import Reader
+from dpaudit.verification.replay_claim import claim_of, get_instance_part
 from dpaudit.verification.reruns import (
     beyond_data,
     find_rerun_disagreements,
@@ -57,7 +57,7 @@ _MOST_RATIO = 1e6
 
 
 @dataclass(frozen=True)
-class Judged:
+class ReplayEvidence:
     """The evidence of fresh calls: failures, the ratio to the claim, words, and their assumptions.
 
     ``bound`` is the epsilon that is claimed of the pair.
@@ -72,7 +72,7 @@ class Judged:
 
 def replay_reader_mechanism(
     document: Document, reader: Reader, pair: Pair[Any], same: Any
-) -> Judged:
+) -> ReplayEvidence:
     """Return the judgement of fresh calls of the reader's mechanism on a certificate.
 
     Parameters
@@ -193,13 +193,13 @@ def _by_event(
     claimed: tuple[float, float],
     reader: Reader,
     pair: Pair[Any],
-) -> Judged:
+) -> ReplayEvidence:
     asked = {"conditions": [[c.place, list(c.draws), list(c.posts)] for c in event.conditions]}
     seen = _run_reader_code(document, claimed, reader, pair, asked)
     failures = [*seen["failures"], *find_rerun_disagreements(reader, pair, asked, seen)]
     laws = [[_convert_stated_law(one, failures) for one in side] for side in seen["laws"]]
     if any(law is None for side in laws for law in side):
-        return Judged(tuple(failures), 0.0, "")
+        return ReplayEvidence(tuple(failures), 0.0, "")
     own = [[law for law in side if law is not None] for side in laws]
     if event.favours:
         # From here on, the first of the two is the side on which the event is likelier.
@@ -209,7 +209,7 @@ def _by_event(
         return _by_contrast(document, event, own, claimed, reader, pair)
     if event.kind == "sum":
         if (unfit := _no_sum(own)) is not None:
-            return Judged((*failures, unfit), 0.0, "")
+            return ReplayEvidence((*failures, unfit), 0.0, "")
         probable, other = _compute_half_space_probability(event, own)
     else:
         probable, other = _all_of(event, own)
@@ -354,7 +354,7 @@ def _judge_event_probabilities(
     slack: float,
     failures: Sequence[str],
     declared: bool,
-) -> Judged:
+) -> ReplayEvidence:
     epsilon, delta = claimed
     # What rounding may have moved: of noise with an edge that much, of other noise relative to
     # itself. Next to the edge, the log of a tail has no slope that anything bounds.
@@ -363,19 +363,19 @@ def _judge_event_probabilities(
     if has_edge and other > 0:
         other = other + slack
     if not over > 0:
-        return Judged((*failures, "event: it is no more probable than delta"), 0.0, "")
+        return ReplayEvidence((*failures, "event: it is no more probable than delta"), 0.0, "")
     if not probable > _LEAST_PROBABLE:
         rare = (
             f"event: has a probability of {probable.shown()}, and samplers have no law so far out"
         )
-        return Judged((*failures, rare), 0.0, "")
+        return ReplayEvidence((*failures, rare), 0.0, "")
     infinite = not other > 0
     proved = math.inf if infinite else float(log(over / other)) - slack
     if not proved > epsilon * (1 + _MARGIN) + _MARGIN:
         failures = (*failures, f"event: proves an epsilon of {proved:.6g}, which is claimed")
     ratio = min(proved / epsilon, _MOST_RATIO) if epsilon > 0 else _MOST_RATIO
     words = "infinite" if infinite else f"at least {format_rounded_down(proved)}"
-    return Judged(
+    return ReplayEvidence(
         tuple(failures),
         ratio,
         f"epsilon is {words} at delta = {delta:g} on this pair, by the laws of the numbers that it "
@@ -396,7 +396,7 @@ def _by_contrast(
     claimed: tuple[float, float],
     reader: Reader,
     pair: Pair[Any],
-) -> Judged:
+) -> ReplayEvidence:
     """Return the judgement of counts on a difference in which the same noise cancels."""
     if len(event.conditions) != 2:
         raise document.refused("instance.evidence.event", "equal", "two numbers")
@@ -416,7 +416,7 @@ def _by_counts(
     claimed: tuple[float, float],
     reader: Reader,
     pair: Pair[Any],
-) -> Judged:
+) -> ReplayEvidence:
     what, favours, place = counted
     asked = {"counted": [what, place], "favours": favours}
     judged = _judge_event_counts(document, claimed, reader, pair, asked)
@@ -431,7 +431,7 @@ def _judge_event_counts(
     reader: Reader,
     pair: Pair[Any],
     asked: Mapping[str, Any],
-) -> Judged:
+) -> ReplayEvidence:
     """Return the judgement of an event's counts."""
     from dpaudit.estimation.joint import joint_lower_bound
     from dpaudit.report.formatting import as_certain
@@ -462,7 +462,7 @@ def _judge_event_counts(
         f"{format_rounded_down(lower)} at "
         f"delta = {delta:g} (confidence {as_certain(reader.confidence)})"
     )
-    return Judged(tuple(failures), ratio, summary)
+    return ReplayEvidence(tuple(failures), ratio, summary)
 
 
 # Declarations
@@ -475,7 +475,7 @@ def _by_declaration(
     reader: Reader,
     pair: Pair[Any],
     apart: float,
-) -> Judged:
+) -> ReplayEvidence:
     """Return whether a value moves further than is declared, times how far apart the pair is."""
     key = stated.get("draw") if isinstance(stated, dict) else None
     if not isinstance(key, str):
@@ -485,13 +485,13 @@ def _by_declaration(
     failures, found = list(seen["failures"]), seen["declaration"]
     if found is None:
         failures.append("declared: no such call, or its value depends on noise before it")
-        return Judged(tuple(failures), 0.0, "")
+        return ReplayEvidence(tuple(failures), 0.0, "")
     failures += find_rerun_disagreements(reader, pair, asked, seen)
     moved, declared = found[0], found[1] * apart
     ratio = min(moved / declared, _MOST_RATIO) if declared > 0 else _MOST_RATIO
     if not ratio > 1 + _MARGIN:
         failures.append(f"declared: it moved by {moved:.6g}, and declares {declared:.6g}")
     summary = f"a call that declares a sensitivity of {declared:.6g} moved by {moved:.6g}"
-    return Judged(
+    return ReplayEvidence(
         tuple(failures), ratio, summary, ("it is about the declaration of one call alone",)
     )

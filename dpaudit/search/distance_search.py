@@ -97,14 +97,14 @@ def search_apart(
     known = {"constants": constants_of(read), "written": constants_of(read, written=True)}
     space = space_apart(made, within.metric, dataset=dataset, **known)
     with intercept_primitives(function, read, calls, observed=observed) as shows:
-        hunt = HuntApart(space, within, shows, rng)
+        hunt = DistanceHunt(space, within, shows, rng)
         if seconds is not None:
             shows.most = hunt.calls_in(seconds)
         return hunt.result()
 
 
 @dataclass(frozen=True)
-class SeenApart:
+class PairAtDistance:
     """A pair, how far its datasets are apart, the number of that distance, and the signal."""
 
     place: UnitPair
@@ -130,7 +130,7 @@ class SeenApart:
 
 
 @dataclass
-class HuntApart:
+class DistanceHunt:
     """A search under way.
 
     Parameters
@@ -145,7 +145,7 @@ class HuntApart:
     within: Range
     shows: Sight
     rng: Generator
-    seen: list[SeenApart] = field(default_factory=list)
+    seen: list[PairAtDistance] = field(default_factory=list)
     refused: InvalidArgument | None = None
 
     def __post_init__(self) -> None:
@@ -196,7 +196,7 @@ class HuntApart:
             else self.made.generate_pairs()
         )
 
-    def _look(self, place: UnitPair) -> SeenApart | None:
+    def _look(self, place: UnitPair) -> PairAtDistance | None:
         """Look at a pair; return None of one that is none."""
         if not self.space.allows(place):
             return None
@@ -208,7 +208,7 @@ class HuntApart:
         if not (apart := self._apart(dataset, neighbour)):
             return None
         shown = self.shows.of(self.shows.first(dataset), neighbour)
-        self.seen.append(SeenApart(place, apart, self._band(apart), shown))
+        self.seen.append(PairAtDistance(place, apart, self._band(apart), shown))
         return self.seen[-1]
 
     def _apart(self, dataset: Any, neighbour: Any) -> float:
@@ -240,9 +240,9 @@ class HuntApart:
             if now is not None and now.rank > best.rank * (1 + 1e-9):
                 best, idle = now, 0
 
-    def _kept(self) -> list[SeenApart]:
+    def _kept(self) -> list[PairAtDistance]:
         """Return the best pairs of every distance: of those that show as much the first two."""
-        bands = dict[int, list[SeenApart]]()
+        bands = dict[int, list[PairAtDistance]]()
         worth = [one for one in self.seen if one.is_beyond or self._is_worth(one.apart)]
         for one in sorted(worth or self.seen, key=lambda one: -one.rank):
             bands.setdefault(one.band, []).append(one)
@@ -258,7 +258,7 @@ class HuntApart:
         ]
         return [*first, *second][:_KEPT]
 
-    def _best_moved(self, moved: list[SeenApart]) -> list[SeenApart]:
+    def _best_moved(self, moved: list[PairAtDistance]) -> list[PairAtDistance]:
         """Return pairs whose centres move most a unit; of equals those that outputs tell apart."""
         most = max((one.rank for one in moved), default=0.0)
         best = [one for one in moved if one.rank >= _AS_GOOD * most]

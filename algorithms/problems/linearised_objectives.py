@@ -26,7 +26,7 @@ from dpaudit.algorithms.problems.step_sizes import StepSize
 from dpaudit.datasets.dataset import Dataset
 
 
-class Linearised(Protocol):
+class LinearisedAlgorithm(Protocol):
     """The parameters on which the weights and the bounds depend."""
 
     @property
@@ -69,7 +69,7 @@ class DatasetSizes(Protocol):
         ...
 
 
-def proximal_weights(algorithm: Linearised, dataset: DatasetSizes, count: int) -> Array:
+def proximal_weights(algorithm: LinearisedAlgorithm, dataset: DatasetSizes, count: int) -> Array:
     """Return the weight of every node at ``count``, as the step-size rule has it, ``(n,)``."""
     sizes = np.array(dataset.node_sizes, dtype=np.float64)
     noise = 2 * algorithm.loss.lipschitz * algorithm.noise_multiplier / sizes
@@ -94,7 +94,7 @@ def mean_shift(loss: MarginLoss, models: Array, record: Differing, curvature: fl
     return shift
 
 
-def bound_squared_shifts(algorithm: Linearised, record: Differing) -> tuple[float, float]:
+def bound_squared_shifts(algorithm: LinearisedAlgorithm, record: Differing) -> tuple[float, float]:
     """Return bounds on ``sum ||shift||^2 / scale^2`` over all outputs.
 
     The gradient difference is ``p u - q u'`` with slopes p, q in the loss's range; its norm is

@@ -39,7 +39,7 @@ class FlowerMod:
     With flwr installed, which asks for older versions of typer than dpaudit's command line::
 
         from flwr.clientapp.mod import LocalDpMod
-        from dpaudit.adapters.federated import FlowerMod
+        from dpaudit.adapters.federated_updates import FlowerMod
 
         mechanism = FlowerMod(lambda: LocalDpMod(1.0, 2.0, epsilon=1.0, delta=1e-5))
     """
@@ -99,7 +99,7 @@ class NVFlareFilter:
     With ``pip install 'dpaudit[nvflare]'``::
 
         from nvflare.app_common.filters.svt_privacy import SVTPrivacy
-        from dpaudit.adapters.federated import NVFlareFilter
+        from dpaudit.adapters.federated_updates import NVFlareFilter
 
         mechanism = NVFlareFilter(lambda: SVTPrivacy(fraction=0.5, gamma=1.0, tau=0.1))
     """

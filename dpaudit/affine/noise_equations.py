@@ -53,7 +53,7 @@ from dpaudit.affine.substitution import MidpointEnclosure, Parts, SparseEntries,
 
 
 @dataclass(frozen=True, eq=False)
-class Clamped:
+class NoiseEquations:
     """Equations for noise and data, as a recursion from both to the sums that pivots make up for.
 
     Parameters
@@ -122,7 +122,7 @@ def _compute_group_norms(group: NDArray[np.int64], sizes: Array, count: int) -> 
     return np.ldexp(np.sqrt(np.bincount(group, squares, minlength=count)), power)
 
 
-def clamp_view(program: AffineProgram, seen: Ids, changed: Ids) -> Clamped | None:
+def clamp_view(program: AffineProgram, seen: Ids, changed: Ids) -> NoiseEquations | None:
     """Return the equations of a view; None if it knows some of the changed data.
 
     Parameters
@@ -149,7 +149,7 @@ def clamp_view(program: AffineProgram, seen: Ids, changed: Ids) -> Clamped | Non
     return _build_clamped_equations(program, graph.shorten(known), known)
 
 
-def _build_clamped_equations(program: AffineProgram, graph: Graph, known: Chosen) -> Clamped:
+def _build_clamped_equations(program: AffineProgram, graph: Graph, known: Chosen) -> NoiseEquations:
     """Return the equations of parts that are not known."""
     layout = _lay_out(graph, np.unique(graph.entries.rows[known[graph.entries.rows]]))
     is_data = np.isin(layout.inputs, program.leaves("data"))
@@ -164,7 +164,7 @@ def _build_clamped_equations(program: AffineProgram, graph: Graph, known: Chosen
         layout = _apply_pivots(layout, pivots)
         is_data = np.isin(layout.inputs, program.leaves("data"))
     is_pivot = np.isin(layout.outputs, pivots.equations)
-    return Clamped(
+    return NoiseEquations(
         layout.recursion, is_data, owner[layout.inputs], is_pivot, is_bare, layout.inputs
     )
 
