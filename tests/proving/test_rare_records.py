@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import random
 
 import numpy as np
 import pytest
@@ -73,6 +74,10 @@ def copies_the_sign_of_nothing_in_python(data, rng):
     return math.copysign(1.0, 0.0 * (1 - 2 * np.sum(find_rare_record(data)))) + rng.laplace()
 
 
+def copies_the_sign_of_an_added_nothing(data, rng):
+    return np.copysign(1.0, 0.0 * (1 - 2 * np.sum(find_rare_record(data))) - 0.0) + rng.laplace()
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -87,6 +92,7 @@ def copies_the_sign_of_nothing_in_python(data, rng):
         overflows_in_a_length,
         copies_the_sign_of_nothing,
         copies_the_sign_of_nothing_in_python,
+        copies_the_sign_of_an_added_nothing,
     ],
 )
 def test_nothing_is_proved_where_a_rare_record_shows(function):
@@ -114,9 +120,25 @@ def signs_of_positive_numbers(data, rng):
     return np.sum(np.copysign(np.clip(data, 0, 10), np.clip(data, 1, 2))) + rng.laplace(scale=10.0)
 
 
+def sign_of_a_sum_beside_a_constant(data, rng):
+    return np.copysign(1.0, np.sum(np.clip(data, 0, 1)) - 2.0) + rng.laplace(scale=2.0)
+
+
+def laplace_of_a_uniform_draw(data):
+    uniform = random.random() - 0.5
+    noise = math.copysign(10.0, uniform) * math.log(1 - 2 * abs(uniform))
+    return np.sum(np.clip(data, 0, 10)) - noise
+
+
 @pytest.mark.parametrize(
     ("function", "epsilon"),
-    [(counts_of_chosen, 2.0), (finite_numbers, 1.0), (signs_of_positive_numbers, 1.0)],
+    [
+        (counts_of_chosen, 2.0),
+        (finite_numbers, 1.0),
+        (signs_of_positive_numbers, 1.0),
+        (sign_of_a_sum_beside_a_constant, 1.0),
+        (laplace_of_a_uniform_draw, 1.0),
+    ],
 )
 def test_what_no_record_breaks_is_proved_as_it_is(function, epsilon):
     found = dpaudit.prove(function, domain=DOMAIN, epsilon=epsilon)

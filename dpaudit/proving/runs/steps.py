@@ -74,10 +74,16 @@ def least_followed(all_steps: Iterable[Steps]) -> int:
 def record_steps(steps: Steps) -> Iterator[None]:
     """Record the instructions that frames of people's code execute inside the block."""
     before, held = sys.gettrace(), dict[FrameType, tuple[int, int]]()
+    skipped = dict[int, CodeType]()  # held, so that no other code gets the number of one
 
     def enter(frame: FrameType, event: str, _: Any) -> Any:
         code = frame.f_code
+        # Of ten thousand frames all but a few are a library's: the hash of a code object would take
+        # longer than all the rest.
+        if id(code) in skipped:
+            return None
         if not _is_followed(code, str(frame.f_globals.get("__name__", ""))):
+            skipped[id(code)] = code
             return None
         steps.codes.add(code)
         steps.asks = steps.asks or asking_name(code, frame.f_globals)

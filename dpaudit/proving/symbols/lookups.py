@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from dpaudit.proving.symbols import structure
-from dpaudit.proving.symbols.operators import apply_ufunc_rule, emit_within
+from dpaudit.proving.symbols.operators import apply_ufunc_rule
+from dpaudit.proving.symbols.preconditions import emit_within
 from dpaudit.proving.symbols.reductions import emit_where, sum_of
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 

@@ -22,7 +22,7 @@ from dpaudit.proving.symbols.conversions import (
     to_list_or_symbol,
     tracing_of,
 )
-from dpaudit.proving.symbols.operators import require_sign
+from dpaudit.proving.symbols.preconditions import require_sign
 
 
 def _make_elementwise(function: Any) -> Callable[..., Any]:

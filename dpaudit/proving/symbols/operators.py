@@ -16,6 +16,7 @@ import numpy as np
 from dpaudit.proving.program import Shape
 from dpaudit.proving.symbols import special, structure
 from dpaudit.proving.symbols.opaque import call_opaquely, can_call
+from dpaudit.proving.symbols.preconditions import require_finite, require_sign
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing, holds_symbol
 
 
@@ -216,13 +217,6 @@ def emit_entrywise(
     )
 
 
-def emit_within(tracing: SymbolTracing, symbol: Symbol, low: float, high: float) -> Symbol:
-    """Write that numbers have to lie between two."""
-    given = {"low": low, "high": high}
-    node = tracing.node("within", (symbol.index,), symbol.dims, symbol.dtype, given)
-    return Symbol.of_node(tracing, node, symbol.dtype)
-
-
 def _is_ordered(operand: Any) -> bool:
     """Return whether an operand lies row after row, as far as that is known."""
     return not isinstance(operand, Symbol) or structure.is_ordered(operand)
@@ -370,18 +364,13 @@ def _emit_reciprocal(tracing: SymbolTracing, operands: list[Any], dtype: Any) ->
 
 def _differs_from_itself(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
     """Return that a number is none, or infinite: never, unless a rule refuses the number."""
-    one = _require_finite(tracing, operands[0])
+    one = require_finite(tracing, operands[0])
     return emit_entrywise(tracing, "not_equal", [one, one], [one.dtype] * 2, _BOOL)
 
 
 def _equals_itself(tracing: SymbolTracing, operands: list[Any], dtype: Any) -> Any:
-    one = _require_finite(tracing, operands[0])
+    one = require_finite(tracing, operands[0])
     return emit_entrywise(tracing, "equal", [one, one], [one.dtype] * 2, _BOOL)
-
-
-def _require_finite(tracing: SymbolTracing, one: Any) -> Any:
-    """Return a number that has to be one that doubles hold: beyond it is infinite."""
-    return one if one.dtype.kind in "biu" else emit_within(tracing, one, -_LARGEST, _LARGEST)
 
 
 def _compose_hypot(one: Any, other: Any) -> Any:
@@ -396,13 +385,6 @@ def _compose_copysign(one: Any, other: Any) -> Any:
     return np.where(require_sign(other) < 0, -np.abs(one), np.abs(one))
 
 
-def require_sign(one: Any) -> Any:
-    """Return a number that must not be 0: numpy copies the sign of -0.0, which is no number's."""
-    if isinstance(one, Symbol):
-        emit_within(one.tracing, one.tracing.symbol_of(np.abs(one)), _LEAST, _LARGEST)
-    return one
-
-
 def _compose_heaviside(one: Any, other: Any) -> Any:
     return np.where(one < 0, 0.0, np.where(one > 0, 1.0, other))
 
@@ -412,8 +394,6 @@ def _compose_fmod(one: Any, other: Any) -> Any:
 
 
 _BOOL = np.dtype(np.bool_)
-_LARGEST = float(np.finfo(np.float64).max)
-_LEAST = float(np.finfo(np.float64).smallest_subnormal)
 _PRODUCT = _make_arithmetic_rule("multiply", np.multiply, "logical_and")
 _SAME = (
     "minimum maximum remainder less less_equal equal not_equal negative sqrt exp expm1 log log1p "

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaudit.proving.symbols import products, structure
-from dpaudit.proving.symbols.operators import apply_ufunc_rule, emit_within
+from dpaudit.proving.symbols.operators import apply_ufunc_rule
+from dpaudit.proving.symbols.preconditions import emit_within
 from dpaudit.proving.symbols.reductions import all_of, axes_of, emit_where, mean_of, sum_of
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
 

@@ -16,7 +16,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from dpaudit.freezing import tracked_noise
 from dpaudit.proving.program import Shape
 from dpaudit.proving.symbols import structure
-from dpaudit.proving.symbols.operators import apply_ufunc_rule, emit_within
+from dpaudit.proving.symbols.operators import apply_ufunc_rule
+from dpaudit.proving.symbols.preconditions import emit_within
 from dpaudit.proving.symbols.reductions import emit_where, sum_of
 from dpaudit.proving.symbols.statistics import edges_of
 from dpaudit.proving.symbols.symbol import Symbol, SymbolTracing
