@@ -26,7 +26,7 @@ _READING = ("form", "read", "observe", "ignore", "fresh")
 _MEANINGS = {
     "program": "The audited program in place of --mechanism, written as for audit; it runs",
     "url": "The audited service in place of --mechanism, written as for audit; it gets requests",
-    "dataset": "Its records, .csv, .json or .npy; of a service that holds the data, their name",
+    "dataset": "The records, .csv, .json or .npy; of a service that holds the data, their name",
     "neighbour": "The neighbour's records, or their name",
 }
 ROWS = tuple(
@@ -46,7 +46,7 @@ Outputs = Annotated[
     typer.Option(help="For an audit of drawn outputs: each of its files, to be counted again."),
 ]
 DataPath = Annotated[
-    str | None, typer.Option(help="Where a dataset's files are (default: $DPAUDIT_DATA).")
+    str | None, typer.Option(help="The folder of a dataset's files (default: $DPAUDIT_DATA).")
 ]
 
 

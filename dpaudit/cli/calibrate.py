@@ -44,9 +44,9 @@ def calibrate(
             autocompletion=completion.complete_releases,
         ),
     ],
-    epsilon: Annotated[float, number_option("--epsilon", "The target.")] = 1.0,
+    epsilon: Annotated[float, number_option("--epsilon", "The epsilon to reach.")] = 1.0,
     delta: Annotated[
-        float, number_option("--delta", "The target (1e-5), which is printed.")
+        float, number_option("--delta", "The delta to reach (1e-5), which is printed.")
     ] = 1e-5,
     set_: Annotated[
         list[str] | None,

@@ -50,12 +50,12 @@ def canary(
         float | None, number_option("--mu", "A Gaussian claim, which is measured in mu.")
     ] = None,
     confidence: Annotated[
-        float, number_option("--confidence", "Confidence of what is certified (0.95).")
+        float, number_option("--confidence", "The confidence of the certified bound (0.95).")
     ] = 0.95,
     design: Annotated[
         str | None,
         typer.Option(
-            help="How canaries were included: independent, fixed-size, pairs or runs (by columns)."
+            help="The design of inclusion: independent, fixed-size, pairs or runs (by columns)."
         ),
     ] = None,
     estimator: Annotated[

@@ -29,7 +29,7 @@ def deployment(
         ),
     ],
     address: Annotated[
-        str, typer.Option(metavar="URL", help="Where the record is published.")
+        str, typer.Option(metavar="URL", help="The address at which the record is published.")
     ] = "",
     out: Annotated[
         str | None, folder_option("Write an account of each record here: facts and checks.")

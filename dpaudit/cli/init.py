@@ -25,7 +25,7 @@ def init(
     ci: Annotated[
         str,
         typer.Option(
-            "--ci", metavar="NAME", help="Which service the job is for: github or gitlab."
+            "--ci", metavar="NAME", help="The service that runs the job: github or gitlab."
         ),
     ] = "github",
     epsilon: Annotated[
@@ -38,7 +38,7 @@ def init(
 
     Functions of the project that take a generator or draw noise are suggested: each is run on five
     made-up records, in a process of its own, and audited if that works. If there is none, an
-    example is written. What is written runs at once.
+    example is written. The files run at once.
     """
     from dpaudit.auditing.specification.noisy_functions import find_noisy_functions
     from dpaudit.auditing.specification.project_draft import (

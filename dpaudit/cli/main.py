@@ -43,8 +43,7 @@ from dpaudit.cli.views import views
 
 app = typer.Typer(
     name="dpaudit",
-    help="Audits differential-privacy claims: what is claimed, what can be proved, what was "
-    "measured.",
+    help="Audits differential-privacy claims: the claimed, the proved and the measured guarantee.",
     epilog="Exit status: 0 nothing refuted, 1 something refuted, both only when every verdict "
     "asked for was reached and written; 2 anything else that went wrong; 130 interrupted; 143 "
     "terminated. docs/exit-statuses.md has the table.",

@@ -47,7 +47,7 @@ def write_program(
         typer.Option("--language", metavar="LANGUAGE", help="javascript, java or rust."),
     ] = None,
     into: Annotated[
-        Path, typer.Option("--into", metavar="DIR", help="Where to write it (the present folder).")
+        Path, typer.Option("--into", metavar="DIR", help="The folder to write to (this one).")
     ] = Path(),
 ) -> None:
     """Write a helper for programs in another language, and a mechanism to begin with.

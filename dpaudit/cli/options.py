@@ -131,20 +131,22 @@ def word_option(flag: str, meaning: str) -> Any:
     return typer.Option(flag, metavar="WORD", help=meaning)
 
 
-Epochs = Annotated[int | None, integer_option("--epochs", "Of a training: dp-sgd.")]
+Epochs = Annotated[int | None, integer_option("--epochs", "A training's epochs, for dp-sgd.")]
 Steps = Annotated[
     int | None, integer_option("--steps", "Noisy sums of a training, in place of its epochs'.")
 ]
 Rounds = Annotated[int | None, integer_option("--rounds", "Another name for --steps.")]
-BatchSize = Annotated[int | None, integer_option("--batch-size", "Of a training.")]
-Records = Annotated[int | None, integer_option("--records", "Of a training.")]
-NoiseMultiplier = Annotated[float | None, number_option("--noise-multiplier", "Of a training.")]
+BatchSize = Annotated[int | None, integer_option("--batch-size", "A training's batch size.")]
+Records = Annotated[int | None, integer_option("--records", "A training's number of records.")]
+NoiseMultiplier = Annotated[
+    float | None, number_option("--noise-multiplier", "A training's noise multiplier.")
+]
 SamplingName = Annotated[
     str | None,
     word_option(
         "--sampling",
-        "How batches are made: poisson, shuffle, fixed, fixed-replacement, balls-and-bins, cyclic "
-        "or none.",
+        "The sampler of batches: poisson, shuffle, fixed, fixed-replacement, balls-and-bins, "
+        "cyclic or none.",
     ),
 ]
 RelationName = Annotated[
@@ -156,13 +158,13 @@ RelationName = Annotated[
     ),
 ]
 Runs = Annotated[
-    float | None, number_option("--runs", "How many trainings there are, of which this is one.")
+    float | None, number_option("--runs", "The number of trainings, of which this is one.")
 ]
 SelectionName = Annotated[
     str | None,
     word_option(
         "--selection",
-        "What is released of several runs: all, or the best of a geometric, logarithmic or "
+        "The release of several runs: all, or the best of a geometric, logarithmic or "
         "poisson number.",
     ),
 ]

@@ -48,7 +48,7 @@ def prove(
     """Prove from its code that a function keeps a claim, for all neighbours of a domain.
 
     The code runs once on values that stand for those of every dataset. A step that no rule covers
-    stops the proof: its line is shown, with the reason and what would help.
+    stops the proof: its line is shown, with the reason and a remedy.
 
     Exit status: 0 if the claim is proved, else 2: a proof that fails refutes nothing.
     """

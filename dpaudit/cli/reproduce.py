@@ -47,7 +47,7 @@ def reproduce(
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="The paper's own size.")] = False,
     seed: Annotated[int, integer_option("--seed", "The only source of randomness.")] = 0,
-    out: Annotated[str, folder_option("Where the numbers and pictures go.")] = "figures",
+    out: Annotated[str, folder_option("The directory of the numbers and pictures.")] = "figures",
     as_json: Json = False,
     quiet: Quiet = False,
     show_records: ShowRecords = False,

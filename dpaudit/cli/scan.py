@@ -61,7 +61,7 @@ def scan(
     workers: Annotated[
         int | None,
         integer_option(
-            "--workers", "How many subjects run at a time (default: one on every core)."
+            "--workers", "The number of subjects that run at a time (default: one on every core)."
         ),
     ] = None,
     timeout: Annotated[
@@ -77,7 +77,7 @@ def scan(
         typer.Option(
             "--publish",
             metavar="DIRECTORY",
-            help="Write what is public into this gallery; PACKAGE.toml there states threads.",
+            help="Write the public findings into this gallery; PACKAGE.toml there states threads.",
         ),
     ] = None,
     disclosure: Annotated[

@@ -38,7 +38,7 @@ def selftest(
         typer.Option(
             "--full/--quick",
             help="Four minutes on two cores: 2,000 audits or more of a law, all known answers, "
-            "next to what another tool published; or under a minute.",
+            "next to another tool's published results; or under a minute.",
         ),
     ] = False,
     seed: Annotated[int, integer_option("--seed", "The only source of randomness.")] = 0,

@@ -51,7 +51,7 @@ def sensitivity(
     ] = None,
     search_calls: Annotated[
         int,
-        integer_option("--search-calls", "How often the query is called.", Group.EFFORT.value),
+        integer_option("--search-calls", "The number of calls of the query.", Group.EFFORT.value),
     ] = _CALLS,
     formats: Format = None,
     as_json: Json = False,

@@ -34,7 +34,10 @@ def sheet(
         typer.Argument(help="Reports: their folders, or their JSON files."),
     ],
     by: Annotated[
-        str | None, typer.Option("--by", metavar="NAME", help="Who makes it and signs for it.")
+        str | None,
+        typer.Option(
+            "--by", metavar="NAME", help="The person who makes the sheet and signs for it."
+        ),
     ] = None,
     valid_until: Annotated[
         str | None,
@@ -53,7 +56,7 @@ def sheet(
     """Make one page for the person who signs: the evidence, the claims, and the unchecked rest.
 
     The questions are those of NIST SP 800-226. Certificates are checked again, and the first line
-    says what has to be known first.
+    states why the sheet is void, if it is, and the results, the gravest first.
 
     Exit status: 0 if the sheet was written, whatever its content.
     """

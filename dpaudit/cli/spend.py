@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from dpaudit.spending.judging import Charge
 
 spend = typer.Typer(
-    help="Keep what releases of one dataset spend over time in a file.", invoke_without_command=True
+    help="Keep the spending of one dataset's releases in a file.",
+    invoke_without_command=True,
 )
 
 
@@ -58,9 +59,11 @@ Samples = Annotated[
 ]
 AtDelta = Annotated[
     float | None,
-    number_option("--at-delta", "Charge what the accountants prove of it at this delta."),
+    number_option(
+        "--at-delta", "Charge the epsilon that the accountants prove of it at this delta."
+    ),
 ]
-By = Annotated[str | None, typer.Option("--by", help="Who releases.")]
+By = Annotated[str | None, typer.Option("--by", help="The person who releases.")]
 About = Annotated[
     str | None, typer.Option("--about", help="A description of the release, in words.")
 ]
@@ -89,30 +92,30 @@ def new(
         str,
         typer.Option(
             "--filter",
-            help="How spending adds up: any, basic, gaussian, zcdp or renyi; or planned, if no "
+            help="The sum of spending: any, basic, gaussian, zcdp or renyi; or planned, if no "
             "parameter of a release depends on an earlier output.",
         ),
     ] = "any",
     own_delta: Annotated[
         float | None,
-        number_option("--own-delta", "Part of delta for releases with a delta of their own."),
+        number_option("--own-delta", "The part of delta for releases with a delta of their own."),
     ] = None,
     order: Annotated[
         list[float] | None,
         typer.Option("--order", help="An order of Renyi divergences; may be given again."),
     ] = None,
-    unit: Annotated[str, typer.Option("--unit", help="Whose privacy.")] = "a person",
+    unit: Annotated[
+        str, typer.Option("--unit", help="The unit of privacy, in words.")
+    ] = "a person",
     relation: Annotated[
         str, typer.Option("--relation", help="The relation of neighbours: add-remove, replace, ...")
     ] = "add-remove",
     period: Annotated[
-        str | None, typer.Option("--period", help="Which data the budget is about, in words.")
+        str | None, typer.Option("--period", help="The data that the budget is about, in words.")
     ] = None,
     groups: Annotated[
         str | None,
-        typer.Option(
-            "--groups", help="What the groups are, in words: a record is always in the same one."
-        ),
+        typer.Option("--groups", help="The groups, in words: a record is always in the same one."),
     ] = None,
     by: By = None,
 ) -> None:
@@ -292,7 +295,7 @@ def verify(
 def mend(
     file: File,
     release: Annotated[
-        str | None, typer.Argument(help="What the torn line was: a release, as for add.")
+        str | None, typer.Argument(help="The release on the torn line, as for add.")
     ] = None,
     words: Words = None,
     nothing: Annotated[

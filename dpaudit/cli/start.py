@@ -18,14 +18,14 @@ def start(
     thing: Annotated[
         str | None,
         typer.Argument(
-            help="What you have: " + ", ".join(one.word for one in BEGINNINGS) + ".",
+            help="The thing that you have: " + ", ".join(one.word for one in BEGINNINGS) + ".",
             autocompletion=completion.of(*(one.word for one in BEGINNINGS)),
         ),
     ] = None,
 ) -> int:
     """Show the one command to type for your code, outputs, table, scores or record.
 
-    At a terminal it asks; else it lists what it could be. Nothing is run.
+    At a terminal it asks; else it lists the choices. Nothing is run.
     """
     if thing is None:
         streams.write_result_text("\n".join(format_menu()))

@@ -43,6 +43,7 @@ store = typer.Typer(
     invoke_without_command=True,
 )
 Place = Annotated[str | None, typer.Argument(help="A report's folder, or a store.")]
+Kept = Annotated[str, typer.Argument(help="A report's folder, or a store.")]
 Number = Annotated[int, typer.Argument(help="The number of the audit, as store ls shows it.")]
 
 
@@ -83,7 +84,7 @@ def ls(place: Place = None) -> None:
         make_console().print(line, soft_wrap=True, markup=False)
 
 
-def show(place: Annotated[str, typer.Argument()], number: Number) -> None:
+def show(place: Kept, number: Number) -> None:
     """Show a stored audit: its command, its machine, its stages."""
     from dpaudit.store.catalogue import list_audit_stages
 
@@ -123,7 +124,7 @@ def _find_store_entry(opened: Store, number: int) -> StoreEntry:
 
 
 def prune(
-    place: Annotated[str, typer.Argument()],
+    place: Kept,
     everything: Annotated[
         bool, typer.Option("--all", help="Also delete audits that did not end.")
     ] = False,
@@ -137,9 +138,9 @@ def prune(
 
 
 def export(
-    place: Annotated[str, typer.Argument()],
+    place: Kept,
     number: Number,
-    file: Annotated[str, typer.Argument(help="Ends in .parquet or .csv.")],
+    file: Annotated[str, typer.Argument(help="The table to write, in .parquet or .csv.")],
 ) -> None:
     """Write a stored audit as a table."""
     from dpaudit.store.catalogue import export_audit_table as write
@@ -185,8 +186,8 @@ def resume(
 ) -> int:
     """Go on with an interrupted command, or repeat one from its store.
 
-    The store knows what was computed. Options say where results go, which machines compute, which
-    refutations are accepted, and whether records are shown.
+    The store knows all computed results. Options say where results go, which machines compute,
+    which refutations are accepted, and whether records are shown.
 
     Exit status: that of the command.
     """

@@ -22,8 +22,8 @@ Store = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Keep what is drawn in this file, to go on after an interruption (in --out, else in "
-        "the user's cache for what takes more than a second).",
+        help="Keep the drawn outputs in this file, to go on after an interruption (in --out, else "
+        "in the user's cache, if they take more than a second).",
         rich_help_panel=OUTPUT,
     ),
 ]

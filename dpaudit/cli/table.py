@@ -48,7 +48,7 @@ def table(
     ] = None,
     of: Annotated[
         list[int] | None,
-        typer.Option("--of", help="How many such runs there are: after each count."),
+        typer.Option("--of", help="The number of such runs, after each count."),
     ] = None,
     false_hits: Annotated[
         list[int] | None,

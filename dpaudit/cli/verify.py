@@ -59,10 +59,13 @@ def verify(
     ] = None,
     guesses: Annotated[
         str | None,
-        typer.Option(metavar="N,N,...", help="With canaries: the guesses that were fixed before."),
+        typer.Option(
+            metavar="N,N,...",
+            help="The numbers of guesses that were fixed before, for certificates about canaries.",
+        ),
     ] = None,
     design: Annotated[
-        str | None, typer.Option(help="With canaries: how they were included, as for canary.")
+        str | None, typer.Option(help="The design by which canaries were included, as for canary.")
     ] = None,
     workers: Annotated[
         int, integer_option("--workers", "Worker processes (1); no verdict depends on it.")

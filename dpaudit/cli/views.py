@@ -61,7 +61,7 @@ def views(
         list[str] | None,
         typer.Option(
             metavar="[NAME=]WHO,...",
-            help="Who looks: a key of the returned value, a participant, or several who share "
+            help="An observer: a key of the returned value, a participant, or several who share "
             "their views (default: each).",
             rich_help_panel=Group.DATA.value,
         ),
@@ -70,13 +70,13 @@ def views(
         list[str] | None,
         typer.Option(
             metavar="KEY",
-            help="Whose data change: a key or an index of the private data (default: each).",
+            help="The data that change: a key or an index of the private data (default: each).",
             rich_help_panel=Group.DATA.value,
         ),
     ] = None,
     norm: Annotated[
         str | None,
-        word_option("--norm", "The norm of what changes: l2, l1, or box for every number (l2)."),
+        word_option("--norm", "The norm of the change: l2, l1, or box for every number (l2)."),
     ] = None,
     radius: Annotated[
         float | None, number_option("--radius", "The most by which the data change (1).")
@@ -97,7 +97,7 @@ def views(
     """Say who learns how much about whom from code that is linear in data and Gaussian noise.
 
     The code runs once, on arrays that remember how they depend on data and noise: exact numbers for
-    every observer. What is not linear is refused, with its line.
+    every observer. An operation that is not linear is refused, with its line.
     """
     import dpaudit._validate as check
     from dpaudit.cli.audit import isolation_of

@@ -97,7 +97,7 @@ class AuditSettings:
         "auto",
         Kind.WORD,
         Group.EFFORT,
-        "How epsilon is bounded: auto, exact-loss or event",
+        "The estimator that bounds epsilon: auto, exact-loss or event",
         "default: auto",
     )
     distinguisher: str | None = setting(
@@ -113,7 +113,7 @@ class AuditSettings:
         "report",
         Kind.WORD,
         Group.EFFORT,
-        "The part of the lowest bits of doubles: report states in a note what they certify, refute "
+        "The part of the lowest bits of doubles: report states their bound in a note, refute "
         "lets them refute the claim",
         "default: report",
         doors=AUDITS,
@@ -129,7 +129,7 @@ class AuditSettings:
         None,
         Kind.INTEGER,
         Group.DATA,
-        "How many candidate pairs to try for a paper's claim; the worst is certified on fresh "
+        "The number of candidate pairs to try for a paper's claim; the worst is certified on fresh "
         "outputs",
         doors=_CLAIMS,
         flag="--pairs",
@@ -192,7 +192,7 @@ class OwnSettings:
         None,
         Kind.WORD,
         Group.DATA,
-        "How the two datasets may differ",
+        "The relation by which the two datasets differ",
         "the smallest relation that explains the difference",
         doors=_OWN | {Door.REPLAY, Door.SENSITIVITY, Door.PROVE},
     )
@@ -200,14 +200,14 @@ class OwnSettings:
         None,
         Kind.BOUNDS,
         Group.DATA,
-        "Range of the numbers in neighbours that are searched for; may be given for each column",
+        "The range of numbers in neighbours that are searched for; may be given for each column",
         doors=_OWN | {Door.REPLAY, Door.SENSITIVITY},
     )
     domain: Any = setting(
         None,
         Kind.PARAMETERS,
         Group.DATA,
-        "What datasets may hold, in place of a neighbour: bounds=[0,1], records=6, columns, norm, "
+        "The domain of datasets, in place of a neighbour: bounds=[0,1], records=6, columns, norm, "
         "labels, users, nodes",
         doors=_OWN | {Door.REPLAY, Door.SENSITIVITY, Door.PROVE},
     )
@@ -215,8 +215,8 @@ class OwnSettings:
         None,
         Kind.WORD,
         Group.DATA,
-        "A name for the data that are released, such as survey-2031: a sheet adds up what is "
-        "spent on the same data",
+        "A name for the data that are released, such as survey-2031: a sheet adds up the "
+        "spending on the same data",
         doors=_LINES,
         metavar="NAME",
     )
@@ -241,7 +241,7 @@ class OwnSettings:
         None,
         Kind.WORD,
         Group.MECHANISM,
-        "How the program is run: once for every output, or by the lines of docs/programs.md",
+        "The way to run the program: once for every output, or by the lines of docs/programs.md",
         "found by trying",
         doors=_LINES,
         metavar="once|lines",
@@ -304,7 +304,7 @@ class OwnSettings:
         None,
         Kind.WORD,
         Group.MECHANISM,
-        'How the mechanism is called, such as "f(data, rng)"',
+        'The call of the mechanism, such as "f(data, rng)"',
         "read from its signature",
         doors=_OWN | {Door.REPLAY, Door.PROVE},
     )
@@ -319,7 +319,7 @@ class OwnSettings:
         (),
         Kind.WORDS,
         Group.MECHANISM,
-        "What counts beside the output: exceptions, warnings or time",
+        "A further part of the output to observe: exceptions, warnings or time",
         doors=_OWN,
     )
     ignore: Sequence[str] = setting(
@@ -333,7 +333,7 @@ class OwnSettings:
         None,
         Kind.WORD,
         Group.MECHANISM,
-        "What is made anew for every output: an argument, a global, env:NAME, a function "
+        "A value to make anew for every output: an argument, a global, env:NAME, a function "
         "module:reset, or process; for a service query:NAME, header:NAME or body:NAME",
         doors=_OWN,
         metavar="WHAT",
@@ -421,7 +421,7 @@ class AcceptanceSettings:
         None,
         Kind.WORD,
         Group.OUTPUT,
-        "Add what is refuted to the baseline, with this reason",
+        "Add the refutations to the baseline, with this reason",
         doors=frozenset({Door.COMMAND}),
         metavar="REASON",
     )
