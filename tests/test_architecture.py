@@ -23,11 +23,13 @@ import pytest
 
 from dpaudit import errors
 from tests.naming import (
+    TERMS,
     begins_with_participle,
     classes_share_names,
     constants_in_tuples,
     functions_share_names,
     modules_renamed,
+    participles_as_nouns,
     participles_lead,
     single_words,
     vague_names,
@@ -554,6 +556,7 @@ def test_what_only_types_need_makes_no_cycle():
 
 NAMING = {
     participles_lead: ("def taken(): ...", "def take_records(): ..."),
+    participles_as_nouns: ("class Said: ...", "class DrawnSample: ..."),
     single_words: ("def bound(): ...", "def bound_tail(): ..."),
     verbs_are_rare: ("def closed_form(): ...", "def compute_closed_form(): ..."),
     functions_share_names: ("def bound_tail(): ...", "class C:\n    def bound_tail(self): ..."),
@@ -601,6 +604,45 @@ def test_a_module_may_be_renamed_where_its_own_name_is_taken():
 )
 def test_a_module_and_an_inner_function_have_a_name_that_says_something(module):
     assert vague_names([module])
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        Source("dpaudit.verification.drawn", ""),
+        Source("dpaudit.scan.page_shown", ""),
+        Source("dpaudit.learned.known", "", is_package=True),
+        Source("dpaudit.a", "class Held: ..."),
+        Source("dpaudit.a", "class RecordReplaced: ..."),
+        Source("dpaudit.a", "def f():\n    class _Found: ..."),
+        Source("dpaudit.a", "class Interrupted(KeyboardInterrupt): ..."),
+        Source("dpaudit.search.apart", ""),
+    ],
+)
+def test_a_class_or_a_module_named_by_a_participle_is_caught(module):
+    assert participles_as_nouns([module])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Bracket: ...",
+        "class Seed: ...",
+        "class StoredRelease: ...",
+        "class BudgetExceeded(DpauditError): ...",
+        "class NotRead(Exception): ...\nclass NotSampled(NotRead): ...",
+    ],
+)
+def test_a_noun_and_the_sentence_of_an_exception_may_name_a_class(text):
+    assert participles_as_nouns([Source("dpaudit.tracing.drawn_sample", text)]) == []
+
+
+def test_every_name_that_ends_in_a_participle_for_a_reason_is_there():
+    classes = (
+        node for source in SOURCES for node in source.nodes if isinstance(node, ast.ClassDef)
+    )
+    modules = {source.name.rpartition(".")[2] for source in SOURCES}
+    assert TERMS.keys() <= modules | {node.name for node in classes}
 
 
 # What a package exports
