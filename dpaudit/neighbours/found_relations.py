@@ -390,7 +390,10 @@ def depends_on_reading(found: Relation, claimed: float, allowed: float, lower: f
     if math.isinf(allowed):  # delta grows with the steps, and this is the delta of one
         limit = "the claim states no epsilon for two steps at this delta"
     else:
-        limit = f"the claim allows {allowed:.4g} for two steps, which this bound does not refute"
+        limit = (
+            f"the claim allows an epsilon of {allowed:.4g} for two steps, which this bound does "
+            "not refute"
+        )
     return (
         "If the claim is about adding or removing a record, these two datasets are two steps "
         f"apart, and {limit}. Name the relation of the claim."

@@ -148,7 +148,7 @@ class CodeProof:
     paths
         How many ways the function goes on noisy values.
     compared
-        How many runs on plain datasets gave what the program gives that was read.
+        How many calls on plain datasets gave what the program gives that was read.
     certificate
         What others can check again; None where there is none.
     uncertified
@@ -216,7 +216,7 @@ class CodeProof:
         """Yield the proved guarantee, or the line that stopped the proof."""
         yield f"{self.name}: {self._headline()}"
         if self.numbers is not None:
-            yield f"{self.of_whom} {self._of_runs()}"
+            yield f"{self.of_whom} {self._format_confirmation()}"
         if self.certified_claim not in (None, self.claim) and self.is_proved and self.claim:
             shown = _format_guarantee(self.certified_claim or self.claim)
             yield f"The certificate shows only {shown}: its checker has fewer rules than the proof."
@@ -232,9 +232,11 @@ class CodeProof:
         if self.records is None:
             return "of any size"
         low, high = self.records
-        return f"of {low} records" if low == high else f"of {low} to {high} records"
+        if low == high:
+            return "of 1 record" if low == 1 else f"of {low} records"
+        return f"of {low} to {high} records"
 
-    def _of_runs(self) -> str:
+    def _format_confirmation(self) -> str:
         ways = f"{self.paths} paths were" if self.paths > 1 else "One call was"
         return f"{ways} read; {self.compared} calls on plain data confirm it."
 

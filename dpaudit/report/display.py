@@ -45,7 +45,9 @@ def as_text(result: Result) -> str:
 
 
 def _wrap_result_text(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+    )
 
 
 @render_notebook.register

@@ -240,7 +240,7 @@ def test_a_stream_that_leaks_through_zeros_alone_is_caught(other):
             ([1.0, 1.0], [1.0, 0.0]),
             None,
             1.2,
-            "these two datasets are two steps apart, and the claim allows 2.4 for two steps",
+            "two steps apart, and the claim allows an epsilon of 2.4 for two steps",
         ),
         (
             ([1.0], [1.0, 2.0, 3.0]),

@@ -152,7 +152,7 @@ def test_what_is_declared_is_not_checked_and_what_checks_is_asked():
 def test_a_refutation_between_the_claim_and_twice_depends_on_the_reading():
     replaced, _, _ = find_pair_relation(["a"], ["b"])
     removed, _, _ = find_pair_relation(["a"], [])
-    assert "the claim allows 2 for two steps" in depends_on_reading(
+    assert "the claim allows an epsilon of 2 for two steps" in depends_on_reading(
         replaced.relation, 1.0, 2.0, 1.5
     )
     unbounded = depends_on_reading(replaced.relation, 1.0, np.inf, 6.0)

@@ -150,3 +150,17 @@ def test_a_claim_is_judged_by_the_number_that_says_most_about_it(claim):
         assert told.epsilon(1e-5) <= 0.9
     else:
         assert told == type(claim)(numbers.of(claim))
+
+
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        ((1, 1), "of 1 record"),
+        ((3, 3), "of 3 records"),
+        ((1, 3), "of 1 to 3 records"),
+        (None, "of any size"),
+    ],
+)
+def test_a_proof_says_how_many_records_datasets_have(records, said):
+    proof = CodeProof(name="f", relation="replace-record", records=records)
+    assert proof.of_whom == f"For all neighbours in the domain (replace-record), datasets {said}."

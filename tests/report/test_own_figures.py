@@ -11,6 +11,7 @@ import dpaudit
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.replaying.result import Replay, ReplayedCall
 from dpaudit.replaying.spending import Spending
+from dpaudit.report.display import as_text
 from dpaudit.report.latex import escape_latex, format_number, format_row
 from dpaudit.report.law import NoisyLine, ReadLaw
 from dpaudit.report.pictures import show_result
@@ -202,3 +203,8 @@ def test_numbers_are_mathematics_that_can_be_set(shown):
 
 def test_a_row_ends_where_the_next_begins():
     assert format_row(["a", "b"]) + format_row(["c"]) == r"a & b \\c \\"
+
+
+def test_no_name_of_a_result_is_broken_at_its_hyphen():
+    shown = as_text(samples.result(reason=f"{'x' * 84} such-record."))
+    assert "  such-record." in shown.splitlines()
