@@ -23,9 +23,11 @@ class CorrelatedParameters(Parameters):
 
     weights: Numbers = Field((1.0,), description="c: with which each output has the query")
     covariance: Rows = Field((), description="S, of the noise of noise scale 1; none: the identity")
-    sensitivity: float = Field(1.0, ge=0, description="of the query, which is one number")
-    noise_scale: float = Field(1.0, gt=0, description="what noise of covariance S is multiplied by")
-    count: int = Field(1, ge=0, description="how many such releases")
+    sensitivity: float = Field(
+        1.0, ge=0, description="sensitivity of the query, which is one number"
+    )
+    noise_scale: float = Field(1.0, gt=0, description="factor of the noise of covariance S")
+    count: int = Field(1, ge=0, description="number of such releases")
 
 
 def distance(given: CorrelatedParameters) -> Bracket:

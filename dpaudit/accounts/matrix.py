@@ -109,9 +109,7 @@ class MatrixParameters(Parameters):
     momentum: float = Field(
         0.0, ge=0, lt=1, description="beta of the sums that prefix, square-root and banded are of"
     )
-    decay: float = Field(
-        1.0, gt=0, le=1, description="what those sums are multiplied by in each round"
-    )
+    decay: float = Field(1.0, gt=0, le=1, description="factor of those sums in each round")
     band: int = Field(1, ge=1, description="diagonals of banded that are not 0")
     cancellation: float = Field(
         0.0,
@@ -130,7 +128,7 @@ class MatrixParameters(Parameters):
         (),
         description="of matrix: rows of B where the rows of A x + B z are given, square; or none",
     )
-    count: int = Field(1, ge=0, description="how many such mechanisms a record is in")
+    count: int = Field(1, ge=0, description="number of such mechanisms that a record is in")
 
 
 # --- parameters as a strategy ---------------------------------------------------------------------

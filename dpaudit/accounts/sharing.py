@@ -103,8 +103,8 @@ class RoundParameters(Parameters):
         [{"kind": "subsampled-gaussian"}, {"kind": "subsampled-gaussian"}],
         description="releases of the one sample: tables with a kind and its parameters",
     )
-    noise_factor: float = Field(1.0, gt=0, description="what all noise of them is multiplied by")
-    count: int = Field(1, ge=0, description="how many rounds, each with a sample of its own")
+    noise_factor: float = Field(1.0, gt=0, description="the factor of all their noise")
+    count: int = Field(1, ge=0, description="number of rounds, each with a sample of its own")
 
 
 def _round_event(parameters: Any) -> Event:
@@ -149,13 +149,15 @@ ROUND = ReleaseCard(
 class BudgetParameters(Parameters):
     """Parameters of releases to which a record contributes a bounded amount in all."""
 
-    norm: Literal["l1", "l2"] = Field("l1", description="of all contributions of a record together")
+    norm: Literal["l1", "l2"] = Field(
+        "l1", description="norm of all contributions of a record together"
+    )
     sensitivity: float = Field(1.0, ge=0, description="bound on that norm")
     release: list[dict[str, Any]] = Field(
         [{"kind": "laplace"}],
         description="laplace under l1, gaussian under l2; the sensitivity of each is its own bound",
     )
-    count: int = Field(1, ge=0, description="how many such budgets are spent")
+    count: int = Field(1, ge=0, description="number of such budgets that are spent")
 
 
 def _budget_event(parameters: Any) -> Event:
@@ -197,7 +199,7 @@ class GroupParameters(Parameters):
         [{"release": [{"kind": "laplace"}]}, {"release": [{"kind": "laplace"}]}],
         description="a table for each part, with release, round and budget tables",
     )
-    count: int = Field(1, ge=0, description="how often all of it is released")
+    count: int = Field(1, ge=0, description="number of times that all of it is released")
 
 
 def _group_held(parameters: Any) -> list[list[tuple[ReleaseCard, Any]]]:
@@ -280,10 +282,12 @@ class TreeParameters(Parameters):
     """Parameters of running sums by a binary tree."""
 
     leaves: int = Field(1024, ge=1, description="steps of the stream; a record is in one of them")
-    noise: Literal["gaussian", "laplace"] = Field("gaussian", description="of every node")
+    noise: Literal["gaussian", "laplace"] = Field(
+        "gaussian", description="law of the noise of every node"
+    )
     sensitivity: float = Field(1.0, ge=0, description="norm of a record: L2, of laplace L1")
     noise_scale: float = Field(1.0, gt=0, description="standard deviation, or b, of every node")
-    count: int = Field(1, ge=0, description="how many trees the same record is in")
+    count: int = Field(1, ge=0, description="number of trees that the same record is in")
 
     @property
     def height(self) -> int:

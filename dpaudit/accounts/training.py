@@ -75,17 +75,19 @@ _SENTENCES = {
 class Training(Parameters):
     """The statements of a training script about itself."""
 
-    epochs: int = Field(1, ge=1, description="how often the records are gone through, on average")
+    epochs: int = Field(1, ge=1, description="passes over the records, on average")
     batch_size: int = Field(256, ge=1, description="records of a batch; of a Poisson one, mean")
-    records: int = Field(60_000, ge=1, description="of the larger of two neighbouring datasets")
-    steps: int | None = Field(
-        None, ge=1, description="how many noisy sums, in place of those of the epochs"
+    records: int = Field(
+        60_000, ge=1, description="records of the larger of two neighbouring datasets"
     )
-    rounds: int | None = Field(None, ge=1, description="another word for steps")
+    steps: int | None = Field(
+        None, ge=1, description="number of noisy sums, in place of the epochs'"
+    )
+    rounds: int | None = Field(None, ge=1, description="another name for steps")
     noise_multiplier: float = Field(1.0, gt=0, description="standard deviation over clipping norm")
     sampling: Sampling = Field(
         "poisson",
-        description="how batches are made: poisson, shuffle, fixed (without replacement), "
+        description="sampler of batches: poisson, shuffle, fixed (without replacement), "
         "fixed-replacement, balls-and-bins, cyclic or none",
     )
     relation: RelationName | None = Field(
@@ -94,10 +96,10 @@ class Training(Parameters):
         "sampler has",
     )
 
-    runs: float = Field(1.0, ge=1, description="how many such trainings, on average if random")
+    runs: float = Field(1.0, ge=1, description="number of such trainings, on average if random")
     selection: Selection = Field(
         "all",
-        description="what is released of several runs: all, or the best of a geometric, "
+        description="release of several runs: all, or the best of a geometric, "
         "logarithmic or poisson number of them",
     )
 
@@ -364,7 +366,7 @@ DP_SGD = ReleaseCard(
     name="dp-sgd",
     title="a training by noisy sums of clipped gradients, batches made as the loader makes them",
     source="Abadi et al. 2016; docs/samplers.md",
-    relation="by the parameter relation; what a sampler has is said where it has not",
+    relation="by the parameter relation; a refusal names those of the sampler",
     parameters=Training,
     event=training_event,
     count="epochs",
