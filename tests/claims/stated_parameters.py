@@ -188,7 +188,7 @@ PARAMETERS = {
             "batch_size": "1, >= 1",
         },
     },
-    "dpaudit.algorithms.multistep.claims.proof.common": {
+    "dpaudit.algorithms.multistep.claims.proof.equations": {
         "IterationSizes": {
             "inner_steps": "2, >= 1, <= 20",
             "neighbours": "1, >= 1, <= 20",
@@ -197,9 +197,7 @@ PARAMETERS = {
             "factor": "1.0, > 0",
             "budget": "1000, >= 1",
         },
-    },
-    "dpaudit.algorithms.multistep.claims.proof.equation33": {
-        "Scatter": {
+        "ScatterSizes": {
             "inner_steps": "1, >= 1, <= 20",
             "neighbours": "1, >= 1, <= 20",
             "dimension": "1, >= 1, <= 20",

@@ -9,26 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
-from dpaudit.algorithms.multistep.claims.proof.equation29 import CLAIM as EQUATION_29
-from dpaudit.algorithms.multistep.claims.proof.equation30 import CLAIM as EQUATION_30
-from dpaudit.algorithms.multistep.claims.proof.equation32 import CLAIM as EQUATION_32
-from dpaudit.algorithms.multistep.claims.proof.equation33 import CLAIM as EQUATION_33
-from dpaudit.algorithms.multistep.claims.proof.equation34 import CLAIM as EQUATION_34
-from dpaudit.algorithms.multistep.claims.proof.equation36 import CLAIM as EQUATION_36
+from dpaudit.algorithms.multistep.claims.proof.equations import (
+    EQUATION_29,
+    EQUATION_30,
+    EQUATION_32,
+    EQUATION_33,
+    EQUATION_34,
+    EQUATION_36,
+)
 from dpaudit.algorithms.multistep.claims.proof.iteration import (
     EQUATIONS,
     EquationAudit,
     draw_integer_iteration,
 )
 from dpaudit.algorithms.multistep.statements.checks.iteration import SymbolicIteration
-from dpaudit.algorithms.multistep.verify.proof import (
-    equation29,
-    equation30,
-    equation32,
-    equation33,
-    equation34,
-    equation36,
-)
+from dpaudit.algorithms.multistep.verify.proof.equations import recompute
 from dpaudit.algorithms.problems.graphs import complete
 from dpaudit.algorithms.problems.losses import LINEAR
 from dpaudit.algorithms.problems.step_sizes import ConstantStepSize
@@ -37,12 +32,12 @@ from dpaudit.errors import DataError
 from dpaudit.report.formatting import make_shown_numbers
 
 CARDS = {
-    29: (EQUATION_29, equation29.recompute),
-    30: (EQUATION_30, equation30.recompute),
-    32: (EQUATION_32, equation32.recompute),
-    33: (EQUATION_33, equation33.recompute),
-    34: (EQUATION_34, equation34.recompute),
-    36: (EQUATION_36, equation36.recompute),
+    29: EQUATION_29,
+    30: EQUATION_30,
+    32: EQUATION_32,
+    33: EQUATION_33,
+    34: EQUATION_34,
+    36: EQUATION_36,
 }
 LARGE = {"inner_steps": 4, "neighbours": 3, "dimension": 2}
 FALSE = {
@@ -75,8 +70,7 @@ def both(kind):
 def test_what_is_false_is_refuted_and_the_certificate_is_verified(
     audited, plain, judged, number, parameters, seed
 ):
-    card, recompute = CARDS[number]
-    found = audited(card, parameters=parameters, seed=seed)
+    found = audited(CARDS[number], parameters=parameters, seed=seed)
     assert found.result.verdict == "refuted"
     verdict = judged(plain(found.certificate), recompute)
     assert verdict.failures == ()
@@ -87,7 +81,7 @@ def test_what_is_false_is_refuted_and_the_certificate_is_verified(
 @pytest.mark.parametrize("seed", [0, *SLOW_SEEDS])
 @pytest.mark.parametrize(("number", "parameters"), both(TRUE), ids=str)
 def test_what_is_true_is_proved(audited, number, parameters, seed):
-    found = audited(CARDS[number][0], parameters=parameters, seed=seed)
+    found = audited(CARDS[number], parameters=parameters, seed=seed)
     assert found.result.verdict == "proved"
     assert found.result.proved.value == 0
     assert found.certificate is None
@@ -112,17 +106,17 @@ def test_a_check_that_fails_is_no_proof(monkeypatch):
 )
 def test_an_identity_differs_by_nothing(audited, number, parameters):
     """In fractions both sides are the same; floats would show their rounding as a number."""
-    found = audited(CARDS[number][0], parameters=parameters).result
+    found = audited(CARDS[number], parameters=parameters).result
     assert (found.measured.lower, found.claimed.value) == (0.0, 0.0)
 
 
 def test_a_strict_inequality_is_refuted_by_equality_and_shows_both_sides(audited):
-    found = audited(CARDS[33][0], parameters={}).result
+    found = audited(CARDS[33], parameters={}).result
     assert (found.measured.lower, found.claimed.value, found.claimed.strict) == (0.0, 0.0, True)
     assert found.verdict == "refuted"
     assert "0 is not below 0, the claimed left side less the right side" in found.reason
     assert make_shown_numbers(found).sign == "below"
-    stands = audited(CARDS[33][0], parameters={"inner_steps": 3, "version": "corrected"}).result
+    stands = audited(CARDS[33], parameters={"inner_steps": 3, "version": "corrected"}).result
     assert (stands.verdict, stands.claimed.strict) == ("proved", False)
 
 
@@ -220,11 +214,22 @@ def test_a_malformed_certificate_names_the_field(
 ):
     document = changed(plain(audited(EQUATION_36).certificate), value, *path)
     with pytest.raises(DataError, match=named):
-        judged(document, equation36.recompute)
+        judged(document, recompute)
 
 
 @pytest.mark.parametrize("name", ["start", "own", "target", "next", "pull"])
 def test_another_iteration_is_seen(audited, plain, judged, changed, name):
     document = plain(audited(EQUATION_36).certificate)
     document = changed(document, lambda old: [old[0] + 1], "instance", name)
-    assert judged(document, equation36.recompute).failures
+    assert judged(document, recompute).failures
+
+
+def test_the_claim_of_a_certificate_says_which_equation_is_recomputed(
+    audited, plain, judged, changed
+):
+    document = plain(audited(EQUATION_36).certificate)
+    for number in CARDS:
+        renamed = changed(document, f"huang2020-equation{number}", "claim")
+        assert bool(judged(renamed, recompute).failures) == (number != 36), number
+    with pytest.raises(DataError, match="claim: got 'huang2020-theorem7', expected an equation"):
+        judged(changed(document, "huang2020-theorem7", "claim"), recompute)

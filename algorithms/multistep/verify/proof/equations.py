@@ -1,4 +1,6 @@
-"""One iteration of one node, and both sides of equations of the proof of Theorem 7.
+"""Re-checks violations of equations of Huang & Gong's proof: both sides, from the iteration alone.
+
+The claim that a certificate names says which equation is recomputed.
 
 The node's loss is ``curvature ||w||^2 / 2 - <pull, w>``; its steps are eq. (13a) in closed form and
 noise, its dual eq. (15): all rational, so that fractions are exact. Of an equality the difference
@@ -106,9 +108,47 @@ class _Run:
         return result
 
 
-def verify_equation_sides(document: Document, number: int) -> Outcome:
-    """Return both sides of the equation of this number, and by how much they break it."""
+def recompute(document: Document) -> Outcome:
+    """Return both sides of the equation that the certificate names, and by how much they break it.
+
+    Raises
+    ------
+    DataError
+        The claim is none of the equations, a parameter is outside its domain, or an array does not
+        have the shape they say.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from dpaudit.verification import Document
+    >>> document = Document(
+    ...     path="c.json",
+    ...     claim="huang2020-equation29",
+    ...     kind="property",
+    ...     parameters={
+    ...         "inner_steps": 1, "neighbours": 1, "dimension": 1, "version": "published",
+    ...         "factor": 1.0,
+    ...     },
+    ...     quantities={},
+    ...     assumptions={},
+    ...     instance={
+    ...         "penalty": 1.0, "curvature": 1.0, "eta": [2.0], "pull": [0.0], "start": [1.0],
+    ...         "own": [1.0], "others": [[1.0]], "dual": [[2.0]], "noise": [[1.0]],
+    ...         "later": [[1.0]], "next": [-3.0], "target": [0.0],
+    ...     },
+    ... )
+    >>> for number in (29, 30, 32, 33, 34, 36):
+    ...     found = recompute(replace(document, claim=f"huang2020-equation{number}")).quantities
+    ...     print(number, float(found["left side"]), float(found["right side"]))
+    29 1.0 0.8125
+    30 3.4375 -8.25
+    32 11.0 11.0
+    33 1.0 0.0
+    34 -2.40625 -0.875
+    36 1.0 0.015625
+    """
     document.require_kind("property")
+    number = _find_equation_number(document)
     version = document.choice("version", "published", "corrected")
     factor = document.positive("factor")
     left, right = _SIDES[number](_read_iteration_run(document), version == "corrected")
@@ -128,6 +168,13 @@ def verify_equation_sides(document: Document, number: int) -> Outcome:
         f"{float(sides[1]):.6g} on its right",
         reservations=tuple(reservations),
     )
+
+
+def _find_equation_number(document: Document) -> int:
+    for number in _SIDES:
+        if document.claim == f"huang2020-equation{number}":
+            return number
+    raise document.refused("claim", document.claim, "an equation of the proof")
 
 
 def _sum_absolute_terms(terms: list[Fraction]) -> Fraction:
