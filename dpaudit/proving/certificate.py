@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import dpaudit
-from dpaudit.formats import add_schema
+from dpaudit.formats import add_schema, to_json
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, ZeroConcentratedDP
 from dpaudit.proving import checker
 from dpaudit.proving.events.coin_paths import join_coin_paths
@@ -334,9 +334,7 @@ def to_plain_parameter(value: Any) -> Any:
         return [to_plain_parameter(one) for one in value]
     if isinstance(value, Mapping):
         return {str(name): to_plain_parameter(one) for name, one in value.items()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value
+    return to_json(value, non_finite="Infinity")
 
 
 def skeleton_in(skeleton: Any) -> Any:

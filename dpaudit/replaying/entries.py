@@ -12,9 +12,10 @@ from pathlib import Path
 
 from dpaudit.escaping import one_line
 from dpaudit.faults.catalogue import fault_line
+from dpaudit.formats import to_json
 from dpaudit.replaying.digits import in_four_digits
 from dpaudit.replaying.result import Replay, ReplayFinding
-from dpaudit.report.entries import Outcome, ReportEntries, ReportEntry, SourceLine, to_json_float
+from dpaudit.report.entries import Outcome, ReportEntries, ReportEntry, SourceLine
 
 # A violation breaks what the claim rests on, and proves nothing of the claim itself.
 _OUTCOMES: Mapping[str, Outcome] = {
@@ -75,7 +76,7 @@ def _make_finding_entry(
         text=words if one.place is None else f"{words} ({one_line(one.place)})",
         values={}
         if one.epsilon is None
-        else {"lower": to_json_float(_round_shown_epsilon(found, one.epsilon))},
+        else {"lower": to_json(_round_shown_epsilon(found, one.epsilon), non_finite="Infinity")},
         place=_resolve_finding_place(one.place, source) or source,
         fault=one.fault,
         lines=() if one.fault is None else (fault_line(one.fault),),

@@ -16,7 +16,7 @@ from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.escaping import json_escaped, one_line
 from dpaudit.execution import available_cores
 from dpaudit.files import write_files
-from dpaudit.formats import add_schema, make_later_schema_error, read_json, schema_of
+from dpaudit.formats import add_schema, make_later_schema_error, read_json, schema_of, to_json
 from dpaudit.refutation.certificate import Certificate, certificates_text
 from dpaudit.report.catalogue import Catalogue
 from dpaudit.report.display import Result as Result
@@ -191,10 +191,10 @@ def _make_index_entry(row: IndexRow) -> dict[str, Any]:
         "kind": result.kind,
         "verdict": result.verdict,
         "unit": row.shown.unit,
-        "claimed": _to_report_number(value_of(result.claimed, result.kind)),
-        "proved": _to_report_number(value_of(result.proved, result.kind)),
-        "lower": _to_report_number(result.measured.lower),
-        "upper": _to_report_number(result.measured.upper),
+        "claimed": to_json(value_of(result.claimed, result.kind), non_finite="Infinity"),
+        "proved": to_json(value_of(result.proved, result.kind), non_finite="Infinity"),
+        "lower": to_json(result.measured.lower, non_finite="Infinity"),
+        "upper": to_json(result.measured.upper, non_finite="Infinity"),
         "alpha": result.alpha,
         "reason": result.reason,
         "standing": result.standing,
@@ -208,12 +208,6 @@ def _make_index_entry(row: IndexRow) -> dict[str, Any]:
 def _without_verdict(name: str, why: str) -> dict[str, Any]:
     """Return the entry of an audit that is missing: one that looks for verdicts finds null."""
     return {"label": name, "verdict": None, "reason": why}
-
-
-def _to_report_number(value: float | None) -> float | str | None:
-    """Return a number as the reports write it: infinities are words."""
-    infinite = {float("inf"): "Infinity", float("-inf"): "-Infinity"}
-    return value if value is None else infinite.get(value, value)
 
 
 def read_report(path: str | os.PathLike[str]) -> Report:

@@ -6,7 +6,6 @@ refuted and what leaked, what was withheld, and what gave no result, each at its
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from dpaudit.escaping import one_line
+from dpaudit.formats import to_json
 from dpaudit.report.acceptance import Acceptance, format_acceptance
 from dpaudit.report.formatting import (
     fault_words,
@@ -248,11 +248,6 @@ def _get_entry_values(result: Result) -> dict[str, float | str]:
         "upper": result.measured.upper,
         "confidence": result.measured.confidence,
     }
-    return {name: to_json_float(value) for name, value in found.items() if value is not None}
-
-
-def to_json_float(value: float) -> float | str:
-    """Return a number as JSON has it: infinities are words, as in reports."""
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return value
+    given = {name: value for name, value in found.items() if value is not None}
+    values: dict[str, float | str] = to_json(given, non_finite="Infinity")
+    return values

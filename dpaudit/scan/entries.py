@@ -15,7 +15,8 @@ from pathlib import Path
 
 from dpaudit.escaping import one_line
 from dpaudit.faults.catalogue import fault_line
-from dpaudit.report.entries import ReportEntries, ReportEntry, to_json_float
+from dpaudit.formats import to_json
+from dpaudit.report.entries import ReportEntries, ReportEntry
 from dpaudit.report.formatting import as_certain, format_significant
 from dpaudit.scan.accountants.document import AccountantScan, AnswerGroup
 from dpaudit.scan.accountants.page import format_closing_sentence, format_group_sentence
@@ -88,7 +89,10 @@ def _make_finding_entry(result: ScanResult, one: ScanFinding) -> ReportEntry:
         headline=words,
         text=words,
         cells=(one.claimed.words, "", _format_bound(one.lower, one.at_delta)),
-        values={name: to_json_float(each) for name, each in values.items() if each is not None},
+        values=to_json(
+            {name: each for name, each in values.items() if each is not None},
+            non_finite="Infinity",
+        ),
         fault=one.fault,
         lines=tuple(map(one_line, _list_finding_lines(result, one))),
         component=one_line(f"{one.package}.{one.subject}"),

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 import dpaudit.report.document as document
 from dpaudit.errors import DataError, InvalidArgument
+from dpaudit.formats import to_json
 from dpaudit.report.counts import ScoreCounts
 from dpaudit.report.curves import (
     _delta_floor,
@@ -21,7 +22,7 @@ from dpaudit.report.curves import (
     _format_curve_names,
     delta_against_epsilon,
 )
-from dpaudit.report.document import _is_newer, _to_report_number
+from dpaudit.report.document import _is_newer
 from dpaudit.report.figures import _ROWS, _draw_overview_row, _draw_point, _shade_beyond
 from dpaudit.report.index import render_index
 from dpaudit.report.render import _format_refutation_count
@@ -125,7 +126,7 @@ def test_rates_below_the_picture_are_left_out_and_those_at_its_edge_kept():
     [(math.inf, "Infinity"), (-math.inf, "-Infinity"), (1.5, 1.5), (None, None), (0.0, 0.0)],
 )
 def test_infinities_are_words(value, said):
-    assert _to_report_number(value) == said
+    assert to_json(value, non_finite="Infinity") == said
 
 
 MAJOR, MINOR = map(int, SCHEMA_VERSION.split("."))
