@@ -15,7 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 from dpaudit._packages import is_installed, package_of
@@ -26,6 +35,9 @@ _OURS = "dpaudit"
 _MOST = 4 * 2**20  # bytes of source of a package that are compared with what stands in it
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _HELD = (dict, list, tuple, set, frozenset)
+# Types of most of what stands in libraries, none of which a program can make or change.
+_OF_PYTHON = {*_PLAIN, *_HELD, BuiltinFunctionType, GetSetDescriptorType, MemberDescriptorType}
+_OF_PYTHON |= {MethodDescriptorType, WrapperDescriptorType}
 _LONG = 1000
 _STARTING = {"sitecustomize", "usercustomize"}  # installed, and nobody's library
 # Of the place and the moment, or of the streams of a command.
@@ -45,6 +57,8 @@ def is_put(value: Any) -> bool:
     >>> is_put(json.loads), is_put(eval("lambda text: text", {}))
     (False, True)
     """
+    if type(value) in _OF_PYTHON:
+        return False
     if isinstance(value, FunctionType):
         return _is_own(value)
     if isinstance(value, MethodType):

@@ -37,12 +37,40 @@ def digest_of_packages(tops: Sequence[str]) -> str:
     True
     """
     hashed = hashlib.blake2b(digest_size=_SIZE)
-    installed = importlib.metadata.packages_distributions() if tops else {}
+    installed = find_distribution_names(tops)
     for top in tops:
-        names = sorted(set(installed.get(top, ())))
-        for part in _of_package(top, names):
+        for part in _of_package(top, sorted(installed[top])):
             hashed.update(len(part).to_bytes(8, "big") + part)
     return hashed.hexdigest()
+
+
+def find_distribution_names(tops: Sequence[str]) -> dict[str, set[str]]:
+    """Return the distributions that install packages of these names, by name of the package.
+
+    As `importlib.metadata.packages_distributions` has them, which reads every file's name of every
+    distribution.
+
+    Examples
+    --------
+    >>> find_distribution_names(["numpy", "sklearn", "no_such_package"])
+    {'numpy': {'numpy'}, 'sklearn': {'scikit-learn'}, 'no_such_package': set()}
+    """
+    found: dict[str, set[str]] = {top: set() for top in tops}
+    for one in importlib.metadata.distributions() if tops else ():
+        for top in found.keys() & _read_import_names(one):
+            found[top].add(one.metadata["Name"])
+    return found
+
+
+def _read_import_names(distribution: Distribution) -> set[str]:
+    """Return the first names that a distribution declares, or those of its modules."""
+    if declared := (distribution.read_text("top_level.txt") or "").split():
+        return set(declared)
+    record = distribution.read_text("RECORD")
+    listed = map(str, distribution.files or ()) if record is None else record.splitlines()
+    names = (line.partition(",")[0].strip('"') for line in listed)
+    firsts = (name.partition("/")[0] for name in names if name.endswith(".py"))
+    return {first.removesuffix(".py") for first in firsts}
 
 
 def _of_package(top: str, names: list[str]) -> Iterator[bytes]:

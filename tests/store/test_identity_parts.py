@@ -351,13 +351,44 @@ def test_what_an_installer_made_is_no_part_of_a_package(tmp_path):
     assert [name for name, _, _ in packages._list_distribution_files(found)] == ["m.py"]
 
 
+def test_packages_are_of_the_distributions_that_importlib_names():
+    known = {
+        one: set(names)
+        for one, names in importlib.metadata.packages_distributions().items()
+        if str(getattr(sys.modules.get(one), "__file__", None)).endswith(".py")
+    }
+    found = packages.find_distribution_names([*known, "no such package"])
+    assert found.pop("no such package") == set()
+    assert len(known) > 10
+    assert found == known
+
+
+def test_a_distribution_without_a_record_has_the_names_of_its_files(tmp_path, monkeypatch):
+    for name, declared in (("a", None), ("b", "one\ntwo\n")):
+        info = tmp_path / f"{name}.egg-info"
+        info.mkdir()
+        (info / "PKG-INFO").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+        (info / "SOURCES.txt").write_text("of_files/m.py\nalone.py\nsetup.cfg\n")
+        (tmp_path / "of_files").mkdir(exist_ok=True)
+        for file in ("of_files/m.py", "alone.py", "setup.cfg"):
+            (tmp_path / file).write_text("")
+        if declared is not None:
+            (info / "top_level.txt").write_text(declared)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    found = packages.find_distribution_names(["of_files", "alone", "setup", "one", "two", "b"])
+    assert {top: names for top, names in found.items() if names} == {
+        "of_files": {"a"}, "alone": {"a"}, "one": {"b"}, "two": {"b"},
+    }  # fmt: skip
+
+
 def test_of_packages_of_numbers_the_version_is_enough(monkeypatch):
     versions = {"numpy": "1", "other": "1"}
     monkeypatch.setattr(importlib.metadata, "version", lambda name: versions[name])
     monkeypatch.setattr(packages, "_find_needed_distributions", lambda names: iter(()))
     monkeypatch.setattr(packages, "_files_of_module", lambda top: [])
+    names = {"numpy": {"numpy"}, "o": {"other"}}
     monkeypatch.setattr(
-        importlib.metadata, "packages_distributions", lambda: {"numpy": ["numpy"], "o": ["other"]}
+        packages, "find_distribution_names", lambda tops: {one: names[one] for one in tops}
     )
     before = packages.digest_of_packages(["numpy"])
     assert before != packages.digest_of_packages(["o"]) != packages.digest_of_packages([])
