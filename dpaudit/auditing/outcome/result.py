@@ -492,19 +492,17 @@ def with_relation(result: Result, case: PrivacyCase) -> Result:
     """Return a result that says by which relation the two are neighbours, if none was named.
 
     Of a claim a unit of distance it says how far they are apart.
-
     Of a refutation also what another relation would say of it and whether nobody stated bounds, and
     of what is not refuted whether its outputs varied at all.
     """
     relation = case.pair.relation
+    more = list[str]()
     if case.relation_was_read:
         more = [f"The smallest relation that explains the difference is {relation.name}."]
         if result.verdict == "refuted":
             more += _on_another_reading(case, result.measured.lower)
-    else:
-        more = (
-            [f"Neighbours: {relation.statement}."] if isinstance(relation, DeclaredRelation) else []
-        )
+    elif isinstance(relation, DeclaredRelation):
+        more = [f"Neighbours: {relation.statement}."]
     if (said := metric_claims.format_pair_distance(result)) is not None:
         more.append(said)
     if result.verdict == "refuted" and case.caveat is not None:
