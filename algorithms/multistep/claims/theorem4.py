@@ -10,6 +10,7 @@ from dpaudit.extension.claim import Claim, Variant
 from dpaudit.extension.parameters import Parameters
 
 if TYPE_CHECKING:
+    from dpaudit.algorithms.multistep.claims.composition import CompositionSettings
     from dpaudit.extension.case import SearchCase
     from dpaudit.extension.settings import Settings
 
@@ -89,7 +90,7 @@ def prepare_theorem4_search(settings: Settings, parameters: CompositionParameter
 
 def _make_composition_setting(
     settings: Settings, parameters: CompositionParameters
-) -> CompositionParameters:
+) -> CompositionSettings:
     from dpaudit.algorithms.multistep.claims.composition import LONGEST, CompositionSettings
     from dpaudit.algorithms.multistep.guarantees import chosen_constant
     from dpaudit.errors import InvalidArgument
