@@ -49,7 +49,7 @@ LAYERS = {
 # Rooms of dpaudit in six layers from the ground up, as docs/architecture.md draws them.
 ROOM_LAYERS = {
     "foundation": "errors redaction escaping files toml formats reals verdicts palette faults "
-    "plots notebook polynomials standins _validate _references _typing _installed _harmless",
+    "plots notebook polynomials standins _validate _references _typing _packages _harmless",
     "matter": "datasets neighbours domains guarantees execution freezing watching search store",
     "mathematics": "laws mechanisms programs services estimation accounting tracing refutation",
     "extension": "extension ledger report",
