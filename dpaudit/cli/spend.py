@@ -102,7 +102,7 @@ def new(
     ] = None,
     order: Annotated[
         list[float] | None,
-        typer.Option("--order", help="An order of Renyi divergences; may be given again."),
+        number_option("--order", "An order of Renyi divergences; may be given again."),
     ] = None,
     unit: Annotated[
         str, typer.Option("--unit", help="The unit of privacy, in words.")

@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 from dpaudit.cli.canary import end_with
 from dpaudit.cli.ending import ShowRecords, Traceback
 from dpaudit.cli.formats import Format, formats_of
-from dpaudit.cli.options import Json, Quiet, folder_option, number_option
+from dpaudit.cli.options import Json, Quiet, folder_option, integer_option, number_option
 from dpaudit.cli.output import OutputOptions
 from dpaudit.cli.pictures import Picture, PictureWidth, drawing_of
 from dpaudit.errors import InvalidArgument, VerbatimText
@@ -44,15 +44,15 @@ def table(
     ] = None,
     hits: Annotated[
         list[int] | None,
-        typer.Option("--hits", help='Runs with the target for which the attack says "in".'),
+        integer_option("--hits", 'Runs with the target for which the attack says "in".'),
     ] = None,
     of: Annotated[
         list[int] | None,
-        typer.Option("--of", help="The number of such runs, after each count."),
+        integer_option("--of", "The number of such runs, after each count."),
     ] = None,
     false_hits: Annotated[
         list[int] | None,
-        typer.Option("--false-hits", help='Runs without the target for which it says "in".'),
+        integer_option("--false-hits", 'Runs without the target for which it says "in".'),
     ] = None,
     delta: Annotated[
         float,

@@ -99,6 +99,8 @@ def test_an_attack_that_predicts_the_other_side_is_told(dpaudit):
         (("table", *ROW, "--epsilon", "-1"), "epsilon: got -1"),
         (("table", *ROW, "--confidence", "1"), "confidence: got 1"),
         (("table", *ROW, "--delta", "2"), "delta: got 2"),
+        (("table", "--hits", "1.5", *ROW[2:]), "--hits: got '1.5', expected an integer"),
+        (("spend", "new", "b.jsonl", "--order", "x"), "--order: got 'x', expected a number"),
         (("table", "missing.csv"), "missing.csv: cannot be read"),
     ],
 )

@@ -44,7 +44,9 @@ def read_attack_table(path: Path) -> tuple[AttackRow, ...]:
     --------
     >>> read_attack_table(Path("missing.csv"))
     Traceback (most recent call last):
-    dpaudit.errors.DataError: missing.csv: cannot be read (No such file or directory)
+    dpaudit.errors.DataError: missing.csv: cannot be read (No such file or directory), expected \
+columns hits, runs, other_hits, other_runs, or two rows (said in, said out) of two counts (with \
+the target, without it)
     """
     lines = _read_attack_cells(path)
     if not lines:
@@ -73,7 +75,8 @@ def _read_attack_cells(path: Path) -> list[tuple[int, list[str]]]:
         # Spreadsheets write a mark in front of UTF-8, which would be part of the first name.
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or 'damaged'})") from None
+        why = f"cannot be read ({error.strerror or 'damaged'})"
+        raise DataError(f"{path}: {why}, expected {_EXPECTED}") from None
     except UnicodeDecodeError:
         raise DataError(f"{path}: is no text, expected {_EXPECTED}") from None
     first = text.partition("\n")[0]
