@@ -29,6 +29,9 @@ def records_from(file: Path) -> Any:
             return json.loads(file.read_text(encoding="utf-8"))
         if file.suffix in (".edgelist", ".graphml"):
             return _read_graph(file)
+        # numpy warns of an empty file, which holds a dataset of no record.
+        if file.suffix == ".csv" and not any(one.strip() for one in _read_lines(file)):
+            return np.empty(0)
         if file.suffix == ".csv" and _has_names(file):
             return _table_of_names(file)
         if file.suffix == ".csv":
