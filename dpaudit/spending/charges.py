@@ -111,10 +111,23 @@ def target_of(release: str | Event, samples: str | None, given: Mapping[str, Any
         target = AccountTarget.of(release, samples)
     else:
         name = usual_release(release)
+        _require_parameters(name, given)
         target = read_target(name, usual_names(name, given))
         target = replace(target, samples=samples or target.samples)
     _require_own_samples(target)
     return target
+
+
+def _require_parameters(name: str, given: Mapping[str, Any]) -> None:
+    """Refuse a release of which nothing is stated: the defaults of a card are examples."""
+    if given or name not in registry.RELEASES:
+        return
+    if known := list(registry.RELEASES.get(name).parameters.model_fields):
+        raise InvalidArgument(
+            "parameters",
+            VerbatimText("none"),
+            f"those of your release, such as {known[0]}=...: a budget charges nothing by default",
+        )
 
 
 def _require_own_samples(target: AccountTarget) -> None:

@@ -68,7 +68,7 @@ def test_groups_are_charged_in_parallel(path):
 def test_groups_without_a_partition_are_refused(path):
     budget = Budget.create(path, epsilon=1.0)
     with pytest.raises(InvalidArgument, match="partition"):
-        budget.charge("laplace", groups=["north"])
+        budget.charge("laplace", noise_scale=2, groups=["north"])
 
 
 def test_groups_are_refused_where_a_record_may_move_to_another(path):
@@ -96,6 +96,15 @@ def test_who_may_share_a_sample_has_to_say(path):
     first = budget.charge("subsampled-gaussian", samples="independent", **given)
     assert budget.charge(event, samples="independent").entry.release == first.entry.release
     assert budget.charge("dp-sgd", epochs=1).fits  # draws a sample of its own in each step
+
+
+@pytest.mark.parametrize("name", ["gaussian", "pure", "subsampled-gaussian"])
+def test_nothing_is_charged_by_the_defaults_of_a_release(path, name):
+    budget = Budget.create(path, epsilon=100.0, delta=1e-6)
+    before = path.read_bytes()
+    with pytest.raises(InvalidArgument, match="parameters"):
+        budget.charge(name, samples="independent")
+    assert path.read_bytes() == before
 
 
 def test_what_no_theorem_prices_is_charged_at_a_delta(path):
@@ -234,7 +243,7 @@ def test_a_record_that_is_replaced_may_be_in_two_groups_of_a_release(path, tmp_p
     with pytest.raises(InvalidArgument, match="without groups: under replace"):
         budget.charge(str(tmp_path / "night.toml"))
     with pytest.raises(InvalidArgument, match="without groups: under replace"):
-        budget.charge("parallel-groups", at_delta=1e-9)
+        budget.charge("parallel-groups", at_delta=1e-9, count=1)
     one = Budget.create(path.with_name("other.jsonl"), epsilon=0.75)
     assert one.charge(str(tmp_path / "night.toml")).spent == 0.5
 
