@@ -57,7 +57,7 @@ def test_a_table_of_a_paper_certifies_one_number_in_any_order():
 
 
 @pytest.mark.parametrize(
-    ("hits", "words"), [((471, 23), "the guess 1"), ((23, 471), "the guess 0")]
+    ("hits", "words"), [((471, 23), "the value 1"), ((23, 471), "the value 0")]
 )
 def test_the_event_is_the_guess_that_favours_the_dataset(hits, words):
     result = dpaudit.audit_outputs(*(guesses(k, 500) for k in hits), epsilon=2.0)

@@ -80,7 +80,7 @@ def _guess_evidence(on_p: Array, on_q: Array, settings: Settings) -> Measurement
         scores = score(on_p), score(on_q)
         found.append(certify_event(*scores, event, "given guesses", delta, alpha, drawn, said=said))
     budget = {f"one exact test of two counts: {words}": alpha for words in _GUESSES}
-    note = "Nothing was chosen: both sides that a guess of 1 may favour were tested."
+    note = "Nothing was chosen: both sides that a value of 1 may favour were tested."
     return replace(max(found, key=lambda one: one.lower), budget=budget, notes=(note,))
 
 
@@ -119,8 +119,8 @@ _GIVEN: list[tuple[str, Score]] = [
 ]
 # Guesses of 1 favour the dataset, or those of 0 do.
 _GUESSES = {
-    "the guess 1": (_as_given, ThresholdEvent(True, 1.0, 0.0)),
-    "the guess 0": (_negate_runs, ThresholdEvent(True, 0.0, 0.0)),
+    "the value 1": (_as_given, ThresholdEvent(True, 1.0, 0.0)),
+    "the value 0": (_negate_runs, ThresholdEvent(True, 0.0, 0.0)),
 }
 
 
