@@ -263,7 +263,7 @@ PARAMETERS = {
             "noise_multiplier": "150.0, > 0",
             "c0": "1.0, > 0",
         },
-        "Observed": {
+        "ObservedModels": {
             "iterations": "100, >= 1",
             "inner_steps": "10, >= 1",
             "noise_multiplier": "150.0, > 0",
@@ -277,7 +277,7 @@ PARAMETERS = {
             "dimension": "104, >= 1",
             "curvature": "0.0, >= 0",
         },
-        "SmoothObserved": {
+        "SmoothObservedModels": {
             "iterations": "100, >= 1",
             "inner_steps": "10, >= 1",
             "noise_multiplier": "150.0, > 0",

@@ -251,7 +251,7 @@ def test_a_verifier_shares_nothing_with_the_search():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     own = {name for name in loaded if name.split(".")[0] == "dpaudit"}
-    ground = r"errors|escaping|formats|reals|redaction|verdicts|_harmless|_installed|_references"
+    ground = r"errors|escaping|formats|reals|redaction|verdicts|_harmless|_packages|_references"
     rooms = rf"{ground}|verification.*|algorithms(\.sharing(\.verify.*)?)?"
     allowed = rf"dpaudit(\.({rooms}))?"
     assert {name for name in own if not re.fullmatch(allowed, name)} == set()

@@ -62,7 +62,7 @@ page](#claimed-proved-measured) has the code of the table.
 
 `views` proves each mu below, and "infinite" means that noise hides nothing from the observer. The
 tests compute every mu again with dense linear algebra, compare it with the closed form of its
-section if there is one, and check it against a million runs.
+section if there is one, and check it against a million outputs.
 
 | recursion | lines | source | what changes | mu by observer |
 |---|---|---|---|---|

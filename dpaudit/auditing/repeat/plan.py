@@ -104,9 +104,10 @@ class CommandPlan(AuditPlan):
 --set nodes=3'
         """
         given = {one.name: getattr(settings, one.name) for one in fields(settings)}
-        # The default is decided again in the same way, and need not be stated.
-        if settings.estimator == "auto":
-            del given["estimator"]
+        # A default is decided again in the same way, and need not be stated.
+        for name, usual in (("estimator", "auto"), ("doubles", "report")):
+            if given[name] == usual:
+                del given[name]
         return cls(given, (name,))
 
     def __str__(self) -> str:

@@ -68,12 +68,12 @@ def test_a_coalition_hears_its_neighbours_and_not_itself():
 
 def test_what_is_seen_are_the_messages_of_others_in_every_round():
     twice = network(path(3), iterations=2)
-    rows, columns = twice.places(twice.view(twice.coalition(1), [1, 0, 0]))
+    rows, columns = twice.locate_view(twice.view(twice.coalition(1), [1, 0, 0]))
     assert rows.tolist() == [0, 2, 3, 5]
     assert columns.tolist() == [0, 2, 3, 5]  # its own noise is known
     every = twice.view(twice.eavesdropper(), [1, 0, 0])
-    assert twice.places(every)[0].tolist() == list(range(6))
-    assert twice.places(every)[1].tolist() == list(range(6))
+    assert twice.locate_view(every)[0].tolist() == list(range(6))
+    assert twice.locate_view(every)[1].tolist() == list(range(6))
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_the_upper_end_is_released_and_own_noise_is_taken_out():
     values = np.array([[1.0], [2.0], [-1.0]])
     normals = np.random.default_rng(3).standard_normal((4, 2, 3, 1))
     normals[:, :, 1] = 0
-    exact = gossip.messages(values, normals).reshape(4, -1)[:, net.places(seen)[0]]
+    exact = gossip.messages(values, normals).reshape(4, -1)[:, net.locate_view(seen)[0]]
     assert np.allclose(watching.sample(values, 4, np.random.default_rng(3)), exact)
     third = make_observer_event(GossipView(iterations=1, noise_scale=3.0)).sensitivity
     assert Fraction(third) >= Fraction(1, 3)

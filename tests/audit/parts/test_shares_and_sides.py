@@ -213,7 +213,7 @@ def test_a_further_trial_takes_what_two_looks_differ_by():
 def test_a_plan_of_a_time_counts_on_the_last_look_s_share():
     said = format_look_plan(100, 0.05, (1.0, 0.0), 1e-2, 100.0)
     trials = 2100  # .85 of 100 s at 4 outputs of .01 s a trial
-    assert f"about {trials:,} trials" in said
+    assert f"about {trials:,} outputs" in said
     last, whole = (compute_epsilon_ceiling(trials, share * 0.05, 0.0) for share in (0.8, 1.0))
     assert f"{last:.2g}" in said
     one_percent = format_look_plan(100, 0.05, (1.0, 0.0), 1.25, 100.0)
