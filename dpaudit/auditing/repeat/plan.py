@@ -105,9 +105,9 @@ class CommandPlan(AuditPlan):
         """
         given = {one.name: getattr(settings, one.name) for one in fields(settings)}
         # A default is decided again in the same way, and need not be stated.
-        for name, usual in (("estimator", "auto"), ("doubles", "report")):
-            if given[name] == usual:
-                del given[name]
+        for setting, usual in (("estimator", "auto"), ("doubles", "report")):
+            if given[setting] == usual:
+                del given[setting]
         return cls(given, (name,))
 
     def __str__(self) -> str:

@@ -52,7 +52,7 @@ def differentiated(run, shape):
 
 def brute_mu(network, view, noise, moved):
     """Return mu by the covariance itself, of coordinates that the observer sees."""
-    rows, unknown = network.places(view)
+    rows, unknown = network.locate_view(view)
     seen = rows[view.basis]
     moved = moved[seen]
     part = noise[np.ix_(seen, unknown)]
@@ -82,7 +82,7 @@ def check_draws(network, views, slopes, draw, shape, rng, *, runs, block=10_000)
 
 def log_ratio(network, view, slopes, sent, normals):
     """Return the log-likelihood ratio of runs, up to a constant."""
-    rows, columns = network.places(view)
+    rows, columns = network.locate_view(view)
     known = np.setdiff1d(np.arange(slopes.shape[1]), columns)
     direction = view.direction()
     own = direction @ slopes[np.ix_(rows, known)]

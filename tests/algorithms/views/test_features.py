@@ -46,7 +46,7 @@ def test_delta_is_that_of_draws_with_the_densities_of_runs(who):
     found = changed(consensus, data, other, who)
     network = consensus.network(data)
     seen = network.coalition(*who) if who else network.eavesdropper()
-    rows, columns = network.places(network.view(seen, [0.0] * 4))
+    rows, columns = network.locate_view(network.view(seen, [0.0] * 4))
     laws = []
     for one in (data, other):
         slopes, sent = differentiated(lambda z, d=one: consensus.messages(d, z), (4, 4, 1))
