@@ -115,11 +115,17 @@ def modules_renamed(modules: Sequence[Module]) -> list[str]:
         f"{module.name}, line {node.lineno}: {alias.name} as {alias.asname}"
         for module in modules
         for node in module.nodes
-        if isinstance(node, ast.ImportFrom)
+        if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
-        if alias.asname not in (None, alias.name) and f"{node.module}.{alias.name}" in known
-        if not _uses(module, alias.name)
+        if alias.asname is not None and _name_import(node, alias) in known
+        if alias.asname != (own := alias.name.rpartition(".")[2].lstrip("_"))
+        if not _uses(module, own)
     ]
+
+
+def _name_import(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+    """Return the full name of what an import binds."""
+    return alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}"
 
 
 def vague_names(modules: Sequence[Module]) -> list[str]:

@@ -49,7 +49,7 @@ LAYERS = {
 # Rooms of dpaudit in six layers from the ground up, as docs/architecture.md draws them.
 ROOM_LAYERS = {
     "foundation": "errors redaction escaping files toml formats reals verdicts palette faults "
-    "plots notebook polynomials standins _validate _references _typing _packages _harmless",
+    "plots notebook polynomials standins _check _references _typing _packages _harmless",
     "matter": "datasets neighbours domains guarantees execution freezing watching search store",
     "mathematics": "laws mechanisms programs services estimation accounting tracing refutation",
     "extension": "extension ledger report",
@@ -591,6 +591,18 @@ def test_one_participle_in_twenty_five_functions_is_no_habit(others, caught):
 @pytest.mark.parametrize("name", ["seed_stream", "keep_runs", "_need_rows", "drawer", "red"])
 def test_no_participle(name):
     assert not begins_with_participle(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "caught"),
+    [
+        ("import dpaudit._a as kind", True),
+        ("import dpaudit._a as a", False),
+        ("import dpaudit._a as kind\ndef f(a): ...", False),
+    ],
+)
+def test_an_import_of_a_whole_module_keeps_its_name(text, caught):
+    assert bool(modules_renamed([Source("dpaudit._a", ""), Source("dpaudit.b", text)])) is caught
 
 
 def test_a_module_may_be_renamed_where_its_own_name_is_taken():

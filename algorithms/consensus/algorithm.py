@@ -48,7 +48,7 @@ from functools import cached_property
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.law import compute_published_update_bound
 from dpaudit.algorithms.consensus.margin_problem import (

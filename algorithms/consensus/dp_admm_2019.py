@@ -38,7 +38,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event, GaussianRelease
 from dpaudit.algorithms.problems.linearised_objectives import (

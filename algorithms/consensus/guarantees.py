@@ -48,7 +48,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.events import Event, ExponentialNormRelease, ObjectivePerturbation, Sequence
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.law import compute_published_update_bound

@@ -45,7 +45,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.smooth_losses import SmoothLoss
 from dpaudit.errors import ConvergenceError

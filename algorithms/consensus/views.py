@@ -46,7 +46,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.digits import NodeNumbers, enclose_broadcast_loss
 from dpaudit.algorithms.consensus.law import (

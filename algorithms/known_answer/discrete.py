@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.known_answer.answer import ONE_ANSWER
 from dpaudit.algorithms.known_answer.laws import FiniteLaw, log_ratio

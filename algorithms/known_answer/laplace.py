@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.known_answer.answer import EVERY_ANSWER, ONE_ANSWER
 from dpaudit.algorithms.known_answer.laws import draw_laplace, laplace_loss

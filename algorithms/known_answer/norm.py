@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.known_answer.answer import EUCLIDEAN
 from dpaudit.errors import InvalidArgument

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.algorithms.known_answer.answer import KnownAnswer, KnownMechanism, OnGrid
 from dpaudit.algorithms.known_answer.discrete import RandomisedResponse, Rappor, TruncatedGeometric
 from dpaudit.algorithms.known_answer.gaussian import Gaussian, SubsampledGaussian

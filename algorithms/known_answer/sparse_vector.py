@@ -50,7 +50,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.known_answer.answer import EVERY_ANSWER
 from dpaudit.algorithms.known_answer.laws import (

@@ -38,7 +38,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event, GaussianRelease
 from dpaudit.algorithms.problems.graphs import Graph

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.linalg import solve_triangular
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, final_model
 from dpaudit.algorithms.multistep.hidden_state import all_weights, require_known_law

@@ -33,7 +33,7 @@ import math
 
 from scipy.optimize import brentq
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees.kinds import GaussianDP
 

@@ -88,7 +88,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM
 from dpaudit.algorithms.problems.linearised_objectives import DatasetSizes, proximal_weights

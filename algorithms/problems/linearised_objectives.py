@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.losses import MarginLoss
 from dpaudit.algorithms.problems.records import Differing

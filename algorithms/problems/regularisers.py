@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 
 

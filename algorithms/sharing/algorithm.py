@@ -36,7 +36,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.records import require_instance_of
 from dpaudit.algorithms.sharing.entrywise import ScalarProblem

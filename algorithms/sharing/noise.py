@@ -40,7 +40,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.accounting.composition import compose_advanced, gaussian_guarantee
 from dpaudit.accounting.events import GaussianRelease

@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.records import require_instance_of
 from dpaudit.algorithms.problems.regularisers import L2, Regulariser

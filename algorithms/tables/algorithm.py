@@ -57,7 +57,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import PoissonSubsampledGaussian
 from dpaudit.algorithms.tables.clients import Client, ExactSolve, LocalSGD, Solver

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.linalg import cho_factor, cho_solve
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import ConvergenceError, InvalidArgument
 from dpaudit.mechanisms.residuals import report_residuals

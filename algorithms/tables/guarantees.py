@@ -30,7 +30,7 @@ import math
 from collections.abc import Sequence as Several
 from typing import Literal
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.events import Event, GaussianRelease, LaplaceRelease, Sequence
 from dpaudit.errors import UnsupportedEvent
 

@@ -24,7 +24,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.neighbours import Table

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.errors import InvalidArgument, VerbatimText, shorten_repr

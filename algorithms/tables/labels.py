@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.tables.joined_tables import JoinedTables
 from dpaudit.algorithms.tables.loss import CrossEntropy

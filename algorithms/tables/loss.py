@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logsumexp, softmax, wrightomega
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import ConvergenceError, InvalidArgument
 from dpaudit.mechanisms.residuals import report_residuals

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.affine.network import Network, Roles, trace_network
 from dpaudit.algorithms.problems.graphs import Graph

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.affine.network import Roles
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM

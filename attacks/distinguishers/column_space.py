@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.vertical import column_slices, party_of
 from dpaudit.datasets.dataset import Dataset

@@ -31,7 +31,7 @@ from typing import Generic, Literal
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.accounting.composition import gaussian_guarantee
 from dpaudit.algorithms.multistep.algorithm import MultiStepADMM, final_model

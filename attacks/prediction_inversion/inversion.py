@@ -36,7 +36,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.tables.algorithm import TablesADMM
 from dpaudit.algorithms.tables.joined_tables import JoinedTables

@@ -29,7 +29,7 @@ import sys
 
 from scipy.special import expit, ndtr, ndtri
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.guarantees.guarantee import require_fraction
 from dpaudit.guarantees.kinds import ApproximateDP, GaussianDP, Guarantee, PureDP
 

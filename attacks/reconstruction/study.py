@@ -21,7 +21,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.accounting.strongest_guarantee import proved_guarantee
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM

@@ -53,7 +53,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import lambertw
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC, SmoothLoss

@@ -59,7 +59,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.optimize import minimize
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.smooth_losses import LOGISTIC
 from dpaudit.attacks.stationarity.inversion import Conditions, estimate_averaged_direction

@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import betainc, betaincinv
 from scipy.stats import binom
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.algorithm import ConsensusADMM
 from dpaudit.algorithms.consensus.side_by_side import run_broadcasts_side_by_side

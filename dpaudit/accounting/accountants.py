@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.composition import (
     approximate_parts,
     compose_advanced_heterogeneous,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scipy.optimize import brentq
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.samples import worse_reading
 from dpaudit.accounting.strongest_guarantee import proved_guarantee

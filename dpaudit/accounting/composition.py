@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from flint import ctx
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.discrete_events import DiscreteLaplaceRelease, RandomizedResponse
 from dpaudit.accounting.events import (
     ApproximateRelease,

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.events import (
     ApproximateRelease,
     Event,

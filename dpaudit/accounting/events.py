@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.discrete_events import (
     DiscreteGaussianRelease,
     DiscreteLaplaceRelease,

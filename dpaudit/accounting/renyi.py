@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-import dpaudit._validate as check
+import dpaudit._check as check
 import dpaudit.accounting.selection as selection
 from dpaudit._typing import Array
 from dpaudit.accounting.composition import approximate_parts, basic_pure

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 from scipy.special import expit, ndtri
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.events import (
     Event,
     Parallel,

@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.events import (
     AllocatedGaussian,
     ApproximateRelease,

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.composition import gaussian_bracket, gaussian_guarantee
 from dpaudit.accounting.events import (
     ApproximateRelease,

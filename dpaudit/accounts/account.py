@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.accountants import AccountantAnswer, ask_all, select_strongest_answer
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.samples import (

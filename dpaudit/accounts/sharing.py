@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-import dpaudit._validate as check
+import dpaudit._check as check
 import dpaudit.extension.registry as registry
 from dpaudit.accounting.events import (
     Event,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.adapters._calls import convert_library_import_errors
 

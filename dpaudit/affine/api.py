@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.events import GaussianRelease
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.certificate import certify_views, get_observer_parts

@@ -29,7 +29,7 @@ import numpy as np
 from flint import arb, arb_mat, fmpq
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.kinds import Kind, SparseMatrix, unpack_flint_matrix
 from dpaudit.errors import InvalidArgument, VerbatimText

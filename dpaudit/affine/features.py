@@ -38,7 +38,7 @@ from flint import arb, arb_mat
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtr
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.comparison import Function

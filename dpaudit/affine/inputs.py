@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.matrices.participation import Participation, Pattern
 from dpaudit.affine.form import AffineForm, FormTracing
 from dpaudit.affine.messages import is_constant, is_number, map_parts, parts_of

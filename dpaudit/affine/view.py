@@ -45,7 +45,7 @@ import numpy as np
 from flint import arb_mat
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.composition import Bracket
 from dpaudit.affine.changes import Change

@@ -116,7 +116,7 @@ def run(
     quiet: bool,
 ) -> None:
     """Ask every accountant, write and draw the answers where asked to, and show them."""
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.accounts.account import account_for
     from dpaudit.accounts.target import read_target
 

@@ -82,7 +82,7 @@ def run(
     InvalidArgument
         A parameter.
     """
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.execution import one_thread
     from dpaudit.extension.parameters import parse_parameters
     from dpaudit.files import prepare_directory

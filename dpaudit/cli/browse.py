@@ -49,20 +49,20 @@ def list_installed(
         }
         streams.write_result_text(json.dumps(document, indent=2))
         return
-    import dpaudit.cli.console as terminal
+    import dpaudit.cli.console as console
     from dpaudit.cli.ledger import claim_table, paper_table
 
     tables: dict[str, Callable[[Any], Any]] = {
         "claims": partial(claim_table, ledger=ledger),
         "papers": partial(paper_table, ledger=ledger),
-        "distinguishers": terminal.distinguisher_table,
-        "attacks": terminal.attack_table,
-        "figures": terminal.figure_table,
-        "releases": terminal.release_table,
+        "distinguishers": console.distinguisher_table,
+        "attacks": console.attack_table,
+        "figures": console.figure_table,
+        "releases": console.release_table,
     }
     for name, some in cards.items():
-        shown = terminal.make_console()
-        for part in terminal.fit_table_to_width(tables[name](some), shown.width):
+        shown = console.make_console()
+        for part in console.fit_table_to_width(tables[name](some), shown.width):
             shown.print(part)
 
 
@@ -122,7 +122,7 @@ def show(
 
     For a statement of a paper, and a claim that is one, also show its verdict and why.
     """
-    import dpaudit.cli.console as terminal
+    import dpaudit.cli.console as console
     from dpaudit.cli.attack import card_called
     from dpaudit.cli.ledger import row_page, verdict_lines
     from dpaudit.extension.registry import ATTACKS, CLAIMS, DISTINGUISHERS, RELEASES
@@ -133,18 +133,18 @@ def show(
 
     if name in ATTACKS or name in DISTINGUISHERS:
         attack = card_called(name)
-        pages = terminal.attack_page(attack, attack.load_parameters())
+        pages = console.attack_page(attack, attack.load_parameters())
     elif name in RELEASES:
         release = RELEASES.get(name)
-        pages = terminal.release_page(release, release.parameters)
+        pages = console.release_page(release, release.parameters)
     elif name in ledger and name not in CLAIMS:
         pages = row_page(ledger.judge(name))
     else:
         claim = CLAIMS.get(name)
         judged = verdict_lines(ledger.judge(name)) if name in ledger else ()
-        pages = (*terminal.claim_page(claim, claim.parameters), *judged)
+        pages = (*console.claim_page(claim, claim.parameters), *judged)
     for part in pages:
-        terminal.make_console().print(part)
+        console.make_console().print(part)
 
 
 _SCHEMAS = ("report", "certificate", "scan", "published-scan", "ledger", "spend")

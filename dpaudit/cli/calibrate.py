@@ -82,7 +82,7 @@ def run(
     word: str, changes: Mapping[str, Any], epsilon: float, delta: float, *, as_json: bool
 ) -> None:
     """Solve for the noise parameter that just meets a target, and show it."""
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.accounting.calibrate import calibrate
     from dpaudit.accounts.target import read_target
 

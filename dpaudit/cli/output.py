@@ -33,7 +33,7 @@ class OutputOptions:
 
 def resolve_worker_count(asked: int | None) -> int:
     """Return how many worker processes are asked for: every core by default."""
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.execution import available_cores
 
     return available_cores() if asked is None else check.require_integer("workers", asked, least=1)

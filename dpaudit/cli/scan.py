@@ -204,15 +204,14 @@ def run(
     """
     from dpaudit.scan.entries import make_scan_entries
     from dpaudit.scan.evidence import with_reproductions
-    from dpaudit.scan.scan import ScanBudget
-    from dpaudit.scan.scan import scan_package as scanned
+    from dpaudit.scan.scan import ScanBudget, scan_package
     from dpaudit.scan.write import make_scan_document
 
     places.prepare(package.name)
     given = ScanBudget(**budget)
     looking = _LOOKING * given.seconds if places.any else given.seconds
     with progress_bar("scan", shown=not (quiet or formats.shown)) as progress:
-        result = scanned(
+        result = scan_package(
             package, budget=replace(given, seconds=looking), progress=progress, **asked
         )
         if places.any:

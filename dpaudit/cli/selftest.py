@@ -96,7 +96,7 @@ def run(
     KeyboardInterrupt
         Somebody stopped it; what had ended is written and shown.
     """
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.execution import available_cores
     from dpaudit.files import prepare_directory
     from dpaudit.selftest import run as size

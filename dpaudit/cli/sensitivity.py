@@ -63,7 +63,7 @@ def sensitivity(
 
     Exit status: 0 if the claimed sensitivity is not refuted or none is given, 1 if it is.
     """
-    import dpaudit._validate as check
+    import dpaudit._check as check
 
     if ":" not in target:
         raise InvalidArgument("target", target, "module:function")

@@ -130,10 +130,10 @@ def prune(
     ] = False,
 ) -> None:
     """Delete the audits that have ended; the file becomes smaller."""
-    from dpaudit.store.catalogue import remove_ended_audits as forget
+    from dpaudit.store.catalogue import remove_ended_audits
 
     with _open_store(place) as opened:
-        gone = forget(opened, all_of=everything)
+        gone = remove_ended_audits(opened, all_of=everything)
     make_console().print(f"Deleted: {gone} audit{'s' if gone != 1 else ''}.")
 
 
@@ -143,11 +143,11 @@ def export(
     file: Annotated[str, typer.Argument(help="The table to write, in .parquet or .csv.")],
 ) -> None:
     """Write a stored audit as a table."""
-    from dpaudit.store.catalogue import export_audit_table as write
+    from dpaudit.store.catalogue import export_audit_table
 
     with _open_store(place) as opened:
         _find_store_entry(opened, number)
-        rows = write(opened, number, Path(file))
+        rows = export_audit_table(opened, number, Path(file))
     make_console().print(f"Written: {one_line(file)} ({rows} rows)", soft_wrap=True, markup=False)
 
 
@@ -275,15 +275,14 @@ def merge(
     into: Annotated[str, typer.Option("--into", metavar="FILE", help="The store to write.")],
 ) -> None:
     """Merge several stores into one, from which the command of the audit then goes on."""
-    from dpaudit.store.catalogue import list_store_entries
-    from dpaudit.store.catalogue import merge_stores as put_together
+    from dpaudit.store.catalogue import list_store_entries, merge_stores
     from dpaudit.store.file import Store
 
     # All stores are opened before the target is made, so that a wrong name leaves no empty
     # file.
     others = [_open_store(one) for one in stores]
     with Store(into) as target:
-        merged = put_together(target, others)
+        merged = merge_stores(target, others)
         found = list_store_entries(target)
     for other in others:
         other.close()

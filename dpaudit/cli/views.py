@@ -99,7 +99,7 @@ def views(
     The code runs once, on arrays that remember how they depend on data and noise: exact numbers for
     every observer. An operation that is not linear is refused, with its line.
     """
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.cli.audit import isolation_of
     from dpaudit.files import prepare_directory
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import DataError, shorten_repr
 from dpaudit.redaction import Record
 

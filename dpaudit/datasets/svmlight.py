@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.datasets.census import FILE_RECORDS, find_merged_parts, require_count
 from dpaudit.datasets.dataset import Dataset
 from dpaudit.datasets.preprocessing import convert_to_signed_labels, preprocess

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import dpaudit.deployments.registry as registry
-import dpaudit.deployments.vocabulary as words
+import dpaudit.deployments.vocabulary as vocabulary
 from dpaudit.deployments.documents import DocumentScalar, read_entries
 from dpaudit.deployments.facts import Equation, Kind, Number, RecordFacts, RecordTotal, Scope
 from dpaudit.deployments.fields import number_of, parameter_of, plain_key
@@ -278,7 +278,7 @@ def _gather_number(
 
 def _read_texts(draft: _Draft) -> None:
     """Read the numbers of all texts, and which of them belong together."""
-    variants = words.variants_in(draft.text("variant"))
+    variants = vocabulary.variants_in(draft.text("variant"))
     # What a zCDP record calls its privacy budget is rho.
     budget: Kind = "rho" if "zcdp" in variants else "epsilon"
     for kind, entries in draft.said.items():
@@ -312,7 +312,7 @@ def _make_scope(text: Text, group: Sequence[Mention]) -> Scope:
     gaps = [text.text[one.end : after.start] for one, after in pairwise(group)]
     return Scope(
         numbers=[one.number for one in group],
-        mechanisms=words.mechanisms_in(text.clause(group[0].clause)),
+        mechanisms=vocabulary.mechanisms_in(text.clause(group[0].clause)),
         linked=bool(_LINKED.search(between)) or (bool(gaps) and all(map(_JOINED.fullmatch, gaps))),
     )
 
@@ -338,7 +338,7 @@ def _read_parts(draft: _Draft) -> None:
     """Make scopes of a record's list of parts, and say that its totals are made up of them."""
     for part, numbers in draft.parts.items():
         said = "\n".join(draft.part_words.get(part, []))
-        names = words.mechanisms_in(said)
+        names = vocabulary.mechanisms_in(said)
         draft.scopes.append(Scope(numbers=numbers, mechanisms=names, linked=True))
     for kind in ("epsilon", "delta", "rho"):
         parts = [
@@ -393,7 +393,7 @@ _INNER_PERIODS = {
 
 def _count_periods(count: Number, per: str) -> float | None:
     """Return how many periods a count is of; None where its own are not made up of them."""
-    own = next(iter(words.periods_in(plain_key(count.path.rpartition(".")[2]))), "")
+    own = next(iter(vocabulary.periods_in(plain_key(count.path.rpartition(".")[2]))), "")
     if not own or per in ("", "each", own):
         return count.value
     inner = _INNER_PERIODS.get((own, per))
@@ -413,18 +413,18 @@ def _find_named_facts(draft: _Draft) -> dict[str, Any]:
     )
     return {
         "sources": _find_source_addresses(draft),
-        "variants": words.variants_in(draft.text("variant")),
-        "entities": words.entities_in(unit),
-        "unit_periods": words.periods_in(unit),
-        "refresh": words.refresh_in(draft.text("release-details")),
+        "variants": vocabulary.variants_in(draft.text("variant")),
+        "entities": vocabulary.entities_in(unit),
+        "unit_periods": vocabulary.periods_in(unit),
+        "refresh": vocabulary.refresh_in(draft.text("release-details")),
         "releases": _find_release_kind(draft.text("release")),
-        "relations": words.relations_in(f"{details}\n{around}\n{unit}"),
-        "metrics": words.metrics_in(details),
+        "relations": vocabulary.relations_in(f"{details}\n{around}\n{unit}"),
+        "metrics": vocabulary.metrics_in(details),
         "distance": _find_input_distance(details),
-        "model": next(iter(words.models_in(draft.text("model"))), ""),
+        "model": next(iter(vocabulary.models_in(draft.text("model"))), ""),
         "composition": _find_composition_kinds(draft),
-        "mechanisms": words.mechanisms_in(f"{mechanism}\n{parts}"),
-        "remarks": words.remarks_in(numbers),
+        "mechanisms": vocabulary.mechanisms_in(f"{mechanism}\n{parts}"),
+        "remarks": vocabulary.remarks_in(numbers),
         "fields": [one for one in draft.fields if one.kind != "people"] + people,
         "scopes": draft.scopes,
         "totals": draft.totals,
@@ -441,8 +441,8 @@ def _select_single_number(people: Sequence[Number]) -> list[Number]:
 
 def _find_composition_kinds(draft: _Draft) -> list[str]:
     """Return the kinds of composition that are named; that parts are disjoint counts anywhere."""
-    found = words.composition_in(draft.text("composition", "release-details"))
-    around = words.composition_in(draft.text("details", "unit-details", "mechanism"))
+    found = vocabulary.composition_in(draft.text("composition", "release-details"))
+    around = vocabulary.composition_in(draft.text("details", "unit-details", "mechanism"))
     return [*found, *({"parallel"} & {*around} - {*found})]
 
 

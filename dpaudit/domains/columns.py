@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import InvalidArgument
 
 # The integers that numpy's usual type holds.

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 import dpaudit.domains.layouts as layouts
 from dpaudit.domains.columns import Categories, Column, Integers, Numbers
 from dpaudit.domains.dataset_domain import layout_around

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.domains.columns import (
     Booleans,
     Categories,

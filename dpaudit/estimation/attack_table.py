@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.clopper_pearson import clopper_pearson
 from dpaudit.estimation.joint import joint_lower_bound, largest_lower_bound

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 
 
 class Dependence(NamedTuple):
@@ -15,39 +15,39 @@ class Dependence(NamedTuple):
 
 
 ONCE = Dependence(
-    faults.NOISE_SHARED_IN_CALL,
+    codes.NOISE_SHARED_IN_CALL,
     "outputs of one call have noise in common: draw separate noise for every output, as "
     "rng.laplace(size=trials) does",
 )
 KEPT = Dependence(
-    faults.STATE_KEPT,
+    codes.STATE_KEPT,
     "outputs of one process have something in common: draw no noise when the mechanism is "
     "imported or made, and keep none from call to call",
 )
 MOVING = Dependence(
-    faults.LAW_MOVES,
+    codes.LAW_MOVES,
     "the law changes from call to call: keep no counter, clock or other state that outputs "
     "depend on",
 )
 PAIRED = Dependence(
-    faults.NOISE_SHARED_IN_CALL,
+    codes.NOISE_SHARED_IN_CALL,
     "outputs of one call depend on each other: draw the noise of each by itself, not in pairs or "
     "in a chain",
 )
 CHAINED = Dependence(
-    faults.STATE_KEPT,
+    codes.STATE_KEPT,
     "an output depends on the call before: keep nothing from call to call, and seed no generator "
     "by the clock",
 )
 TWICE = Dependence(
-    faults.NOISE_SHARED_IN_CALL,
+    codes.NOISE_SHARED_IN_CALL,
     "outputs of one call use the same noise: draw separate noise for every output",
 )
 SEEDED = Dependence(
-    faults.CALLS_REPEAT,
+    codes.CALLS_REPEAT,
     "calls repeat one another: take all randomness from the rng argument, and seed no generator "
     "inside",
 )
 SHARED = Dependence(
-    faults.STATE_KEPT, "the two datasets share their noise: keep none from call to call"
+    codes.STATE_KEPT, "the two datasets share their noise: keep none from call to call"
 )

@@ -32,7 +32,7 @@ from itertools import product
 import numpy as np
 from scipy.optimize import brentq
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 

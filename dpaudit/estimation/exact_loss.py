@@ -29,7 +29,7 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.estimation.betting import (

@@ -33,7 +33,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc, chdtrc, ndtr
 
-import dpaudit.faults.codes as faults
 from dpaudit._typing import Array
 from dpaudit.estimation.dependences import (
     CHAINED,
@@ -47,6 +46,7 @@ from dpaudit.estimation.dependences import (
     Dependence,
 )
 from dpaudit.estimation.self_check import CheckOutcome
+from dpaudit.faults.codes import NOISE_SHARED_IN_CALL, STATE_KEPT
 from dpaudit.mechanisms.outputs.recurrence import equal_pairs, variance_of_ties
 
 # With so small a probability is any of the tests of one audit to fail by chance.
@@ -188,8 +188,8 @@ def fault_of(checks: Sequence[CheckOutcome]) -> str | None:
     failed = [one for one in checks if not one.passed and is_from_here(one)]
     least = min((one.statistic for one in failed), default=0.0)
     codes = {one.fault for one in failed if one.statistic == least}
-    if codes == {faults.NOISE_SHARED_IN_CALL, faults.STATE_KEPT}:
-        return faults.NOISE_SHARED_IN_CALL
+    if codes == {NOISE_SHARED_IN_CALL, STATE_KEPT}:
+        return NOISE_SHARED_IN_CALL
     return codes.pop() if len(codes) == 1 else None
 
 

@@ -43,7 +43,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc, gammaln, xlog1py, xlogy
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.clopper_pearson import clopper_pearson

@@ -77,7 +77,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.estimation.betting import last_true

@@ -28,7 +28,7 @@ from uuid import uuid4
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, VerbatimText, shorten_repr
 from dpaudit.execution.machine import machine_here, own_code
 from dpaudit.execution.pool import Arrived, Crew, size_of

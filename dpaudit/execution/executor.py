@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._references import stop_here
 from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText, shorten_repr
 from dpaudit.execution.backends import Backend

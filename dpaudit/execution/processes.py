@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import DpauditError, InvalidArgument, VerbatimText
 from dpaudit.execution import worker
 from dpaudit.execution.failures import (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator, SeedSequence
 
-import dpaudit._validate as check
+import dpaudit._check as check
 
 # What a unit's outputs may take; what a step needs besides is of the same order.
 _BYTES = 64 * 2**20

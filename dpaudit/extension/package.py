@@ -40,7 +40,7 @@ def number_of(name: str, given: Number, parameters: Parameters) -> float:
     >>> number_of("epsilon", lambda given: 3 * given["epsilon"], {"epsilon": 2.0})
     6.0
     """
-    import dpaudit._validate as check  # with numpy, which a list does without
+    import dpaudit._check as check  # with numpy, which a list does without
 
     if isinstance(given, str):
         if given not in parameters:

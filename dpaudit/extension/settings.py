@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.extension.setting_table import AuditSettings
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from scipy.special import expit, logit
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees import rounding, tangents
 

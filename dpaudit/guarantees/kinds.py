@@ -24,7 +24,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtri_exp
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import InvalidArgument
 from dpaudit.guarantees import gaussian, rounding, tangents
 from dpaudit.guarantees.guarantee import GroupOf, Guarantee, require_fraction

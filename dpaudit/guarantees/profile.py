@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, VerbatimText, what_happened
 from dpaudit.guarantees.guarantee import Guarantee

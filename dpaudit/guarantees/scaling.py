@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.guarantees.kinds import (
     ApproximateDP,

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import logsumexp, ndtr
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.laws.allocated_draws import Large, Small, draws_beyond

@@ -35,7 +35,7 @@ from numpy.random import Generator
 from scipy.optimize import brentq
 from scipy.special import expit, gammaln, logsumexp, ndtr
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.mechanisms.mechanism import TiltedSample

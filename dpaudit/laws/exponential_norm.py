@@ -33,7 +33,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import betainc, gammainc, gammaln, ive, k0e, k1e
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 
 

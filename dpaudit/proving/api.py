@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._references import stop_here
 from dpaudit.domains import Domain, domain_of
 from dpaudit.errors import InvalidArgument, VerbatimText

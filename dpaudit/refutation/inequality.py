@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import MechanismError
 from dpaudit.verdicts import RELATIVE_ROUNDING
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import MechanismError
 from dpaudit.execution.ledger import get_current_ledger

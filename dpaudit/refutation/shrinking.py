@@ -6,7 +6,7 @@ import contextlib
 import math
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.domains.generation import nothing_kept, quiet_options
 from dpaudit.refutation.inequality import Inequality
 

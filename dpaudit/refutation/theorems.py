@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import ADD_REMOVE_RECORD, REPLACE_RECORD, Pair, Relation

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import dpaudit._validate as check
+import dpaudit._check as check
 import dpaudit.redaction as redaction
 from dpaudit._references import stop_here
 from dpaudit.auditing.pairs.found_pairs import SearchEffort, find_pairs, refuse_beside_domain

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR
 from typing import Any, Literal, get_args
 
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 from dpaudit.freezing.observing import Function, SideRuns
 from dpaudit.replaying.confirming import (
     exceeds,
@@ -57,22 +57,22 @@ OWN_SAMPLERS = ("opendp", "pydp", "jax", "tensorflow", "cupy", "tumult", "qrando
 COUNTED = "counted event"  # what varies, and is counted
 # Kinds of fault, by the kind of a finding; others do not say which it is.
 _FAULTS = {
-    "scale from data": faults.SCALE_FROM_DATA,
-    "range from data": faults.RANGE_FROM_DATA,
-    "noise from data": faults.NOISE_FROM_DATA,
-    "shared noise": faults.NOISE_USED_TWICE,
-    "budget": faults.BUDGET_EXCEEDED,
-    "sensitivity": faults.NOISE_TOO_SMALL,
-    "declared sensitivity": faults.DECLARED_SENSITIVITY,
-    "raw value": faults.WITHOUT_NOISE,
-    "raw structure": faults.STRUCTURE_FROM_DATA,
-    "raw exception": faults.EXCEPTION_FROM_DATA,
-    "missing number": faults.MISSING_VALUE,
-    "fixed seed": faults.FIXED_SEED,
-    "seed in the source": faults.FIXED_SEED,
-    "warnings": faults.WARNING_FROM_DATA,
-    "control flow": faults.DRAWS_FROM_DATA,
-    KIND: faults.NOTHING_RELEASED,
+    "scale from data": codes.SCALE_FROM_DATA,
+    "range from data": codes.RANGE_FROM_DATA,
+    "noise from data": codes.NOISE_FROM_DATA,
+    "shared noise": codes.NOISE_USED_TWICE,
+    "budget": codes.BUDGET_EXCEEDED,
+    "sensitivity": codes.NOISE_TOO_SMALL,
+    "declared sensitivity": codes.DECLARED_SENSITIVITY,
+    "raw value": codes.WITHOUT_NOISE,
+    "raw structure": codes.STRUCTURE_FROM_DATA,
+    "raw exception": codes.EXCEPTION_FROM_DATA,
+    "missing number": codes.MISSING_VALUE,
+    "fixed seed": codes.FIXED_SEED,
+    "seed in the source": codes.FIXED_SEED,
+    "warnings": codes.WARNING_FROM_DATA,
+    "control flow": codes.DRAWS_FROM_DATA,
+    KIND: codes.NOTHING_RELEASED,
 }
 _IF_RELEASED = ("budget", "sensitivity")  # as hints, of values that an output may not show
 

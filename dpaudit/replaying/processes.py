@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 from dpaudit.errors import shorten_repr
 from dpaudit.execution.pool import Crew
 from dpaudit.execution.processes import Limits
@@ -140,7 +140,7 @@ def judge_in_processes(
     # Files carry a state from process to process, so that no comparison of processes says anything.
     if kept:
         for one in standing:
-            _set_withheld(one, _STATE.format(_format_first_names(kept)), faults.FILE_KEPT)
+            _set_withheld(one, _STATE.format(_format_first_names(kept)), codes.FILE_KEPT)
         standing = []
     standing = _that_nothing_kept_reaches(standing, elsewhere)
     constant = [one for one in standing if one["constant"] is not None]
@@ -150,7 +150,7 @@ def judge_in_processes(
     agree += [any(_is_same(one, other) for other in second) for one in varying]
     for one, agrees in zip([*constant, *varying], agree, strict=True):
         if not agrees:
-            _set_withheld(one, _KEPT, None if one["constant"] is None else faults.STATE_KEPT)
+            _set_withheld(one, _KEPT, None if one["constant"] is None else codes.STATE_KEPT)
     come_back = [*constant, *_that_come_back(varying, elsewhere)]
     left = [one for one in come_back if one["tier"] in _STANDS]
     if left and (causes := elsewhere.beyond_data()):
@@ -158,7 +158,7 @@ def judge_in_processes(
         for one in left:
             always = one["constant"] is not None
             words = (_OUTSIDE if always else _OFTEN).format("; ".join(told))
-            _set_withheld(one, words, faults.STATE_KEPT)
+            _set_withheld(one, words, codes.STATE_KEPT)
     return in_order(findings)
 
 
@@ -182,7 +182,7 @@ def _that_nothing_kept_reaches(
     stand = [one for one, stays in zip(read, unmoved, strict=True) if stays]
     for one in standing:
         if one["held"] and not any(one is other for other in stand):
-            _set_withheld(one, _REACHES, faults.STATE_KEPT)
+            _set_withheld(one, _REACHES, codes.STATE_KEPT)
     return [one for one in standing if one["tier"] in _STANDS]
 
 
@@ -212,7 +212,7 @@ def _that_come_back(
     read = elsewhere.answers([list(one["reads"]) for one in counts])
     for one, seen in zip(counts, read, strict=True):
         if seen.kept:
-            _set_withheld(one, _KEPT_OFTEN, faults.STATE_KEPT)
+            _set_withheld(one, _KEPT_OFTEN, codes.STATE_KEPT)
     # Answers that are new in every call cannot be noise that was kept.
     return [one for one, seen in zip(counts, read, strict=True) if seen.come_back]
 

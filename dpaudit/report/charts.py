@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import DataError, InvalidArgument
 from dpaudit.escaping import one_line
 from dpaudit.files import write_files

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import InvalidArgument
 from dpaudit.execution import Progress, Silent
 from dpaudit.files import write_files

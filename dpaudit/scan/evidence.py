@@ -12,7 +12,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.execution import Progress, Silent, available_cores
 from dpaudit.extension.package import Package, Subject
 from dpaudit.scan.finding import ScanFinding, ScanResult

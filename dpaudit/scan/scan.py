@@ -31,7 +31,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.errors import InvalidArgument, UnknownName
 from dpaudit.execution import Limits, Progress, Silent, available_cores
 from dpaudit.execution.pool import Crew
@@ -40,8 +40,7 @@ from dpaudit.redaction import set_records_shown
 from dpaudit.scan.candidates.ascent import Guide
 from dpaudit.scan.candidates.corners import Corner
 from dpaudit.scan.candidates.pairs import make_subject_pairs
-from dpaudit.scan.certification.floating import FloatingScan, checks_of
-from dpaudit.scan.certification.floating import count_floating_hypotheses as floating_hypotheses
+from dpaudit.scan.certification.floating import FloatingScan, checks_of, count_floating_hypotheses
 from dpaudit.scan.finding import (
     Certainty,
     ClaimCheck,
@@ -246,7 +245,7 @@ class _Scan:
     @property
     def total(self) -> int:
         """The number of hypotheses."""
-        floating = sum(map(floating_hypotheses, self.subjects))
+        floating = sum(map(count_floating_hypotheses, self.subjects))
         return max(1, sum(map(count_hypotheses, self.subjects)) + floating)
 
     def all(self) -> list[Ran]:

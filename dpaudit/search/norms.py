@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 
 Norm = Callable[[Array], float]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.domains.reading import domain_of
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
 from dpaudit.freezing.recorder import fresh_copy

@@ -15,7 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from pydantic import TypeAdapter
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import DpauditError, InvalidArgument, MechanismError, what_happened
 from dpaudit.estimation.clopper_pearson import clopper_pearson

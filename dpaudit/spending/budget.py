@@ -13,7 +13,7 @@ from secrets import token_hex
 from types import TracebackType
 from typing import Any
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.events import Event
 from dpaudit.accounts.target import AccountTarget
 from dpaudit.errors import (

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-import dpaudit._validate as check
+import dpaudit._check as check
 import dpaudit.extension.registry as registry
 from dpaudit.accounting.events import ApproximateRelease, Event, Parallel, Sequence, repeat_event
 from dpaudit.accounting.samples import SAMPLES

@@ -35,7 +35,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.accountants import (
     ACCOUNTANTS,
     get_accountant_answer,

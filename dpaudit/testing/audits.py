@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.auditing.api import Sample, domain_in_call, own_case, relation_in_call
 from dpaudit.auditing.outcome.code_proof import prove_code
 from dpaudit.auditing.pairs.found_pairs import SearchEffort, find_pairs, refuse_beside_domain

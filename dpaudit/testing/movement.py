@@ -21,7 +21,7 @@ from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
 from numpy.random import default_rng
 
-import dpaudit._validate as check
+import dpaudit._check as check
 import dpaudit.redaction as redaction
 from dpaudit.errors import InvalidArgument, MechanismError, VerbatimText
 from dpaudit.neighbours import Pair, Relation, Table, compare

@@ -39,7 +39,7 @@ def verify_many(
     >>> [(place, type(found).__name__) for place, found in verify_many([document], Reader())]
     [(0, 'UnknownName')]
     """
-    import dpaudit._validate as check  # takes numpy
+    import dpaudit._check as check  # takes numpy
 
     check.require_integer("workers", workers, least=1)
     # Certificates of counts draw an audit again and take longest by far. Started last, one of

@@ -107,7 +107,7 @@ class Reader:
         return _OF_SCORES if isinstance(self.confidence, Usual) else self.confidence
 
     def __post_init__(self) -> None:
-        import dpaudit._validate as check  # takes numpy, which no verifier of numbers needs
+        import dpaudit._check as check  # takes numpy, which no verifier of numbers needs
 
         check.require_probability("confidence", self.confidence)
         check.require_integer("seed", self.seed, least=0)

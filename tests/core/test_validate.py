@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpaudit import _validate as check
+from dpaudit import _check as check
 from dpaudit.errors import InvalidArgument
 from dpaudit.neighbours import Table
 

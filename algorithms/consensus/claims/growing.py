@@ -51,7 +51,7 @@ import numpy as np
 from hypothesis.strategies import SearchStrategy, fixed_dictionaries, integers, just
 from numpy.random import Generator
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.consensus.claims.networks import (
     Searchable,

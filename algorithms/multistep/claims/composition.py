@@ -35,7 +35,7 @@ from hypothesis import strategies
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.extension.claim import Statement
 from dpaudit.guarantees.kinds import GaussianDP

@@ -82,7 +82,7 @@ class Deployment(Parameters):
 
     def constant(self, settings: Settings) -> float:
         """Return c_0; epsilon and delta must be in the theorem's domain."""
-        import dpaudit._validate as check
+        import dpaudit._check as check
         from dpaudit.algorithms.multistep.guarantees import chosen_constant
 
         check.require_positive("epsilon", settings.epsilon)

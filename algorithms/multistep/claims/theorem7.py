@@ -107,7 +107,7 @@ class OnStar(Protocol):
 
 def star_of(settings: Settings, parameters: OnStar) -> StarSetting:
     """Return the star of an audit; data are refused, and runs of more than 400 steps."""
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.algorithms.multistep.claims.star import StarSetting
     from dpaudit.errors import InvalidArgument
     from dpaudit.extension.settings import WORST_CASE

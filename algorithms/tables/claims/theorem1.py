@@ -44,7 +44,7 @@ def prepare_label_search(settings: Settings, parameters: LabelParameters) -> Sea
     """
     from functools import partial
 
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.algorithms.tables.claims.labels import PROOF, Labels, search_label_loss
     from dpaudit.extension.case import SearchCase

@@ -80,7 +80,7 @@ def prepare_feature_audit(settings: Settings, parameters: FeatureParameters) -> 
     >>> round(case.proved.guarantee.epsilon(1e-5), 3)
     25.798
     """
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.algorithms.tables.claims.models import learning_rate, model_view
 
@@ -105,7 +105,7 @@ def _server_view(settings: Settings, parameters: FeatureParameters) -> SearchCas
     """Return the audit of the server's view: a search for tables that one prediction separates."""
     from functools import partial
 
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.algorithms.tables.claims.predictions import (
         build_prediction_space,
         search_prediction_leak,

@@ -27,7 +27,7 @@ from functools import partial
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.grid.convolution import (
     Convolution,

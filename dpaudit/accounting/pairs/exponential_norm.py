@@ -93,7 +93,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import betaln, gammaln, ive, k0e, k1e, logsumexp
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.accounting.pairs.closed_forms import LaplacePair
 from dpaudit.accounting.pairs.pair import (

@@ -54,7 +54,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.accounting.events import Event
 from dpaudit.accounting.grid.numerical import epsilon_of, from_attained_delta, from_attained_epsilon

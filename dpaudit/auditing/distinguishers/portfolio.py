@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import dpaudit.estimation.numeric_scores as numeric
+import dpaudit.estimation.numeric_scores as numeric_scores
 from dpaudit._typing import Array
 from dpaudit.estimation.numeric_scores import Score
 from dpaudit.extension.distinguisher import Distinguisher
@@ -47,29 +47,33 @@ CARDS: tuple[tuple[Distinguisher, Callable[[Array, Array], Score | None]], ...] 
         (
             "mean difference",
             "the sum of all entries, each weighed by how far its means are apart",
-            numeric.fit_mean_difference,
+            numeric_scores.fit_mean_difference,
         ),
         (
             "few entries",
             "the sum of the entries whose means are far apart",
-            numeric.fit_few_entries,
+            numeric_scores.fit_few_entries,
         ),
         (
             "product",
             "the product of two entries that depend on each other",
-            numeric.fit_entry_product,
+            numeric_scores.fit_entry_product,
         ),
         (
             "covariance",
             "the log-ratio of two normal laws of entries that depend on each other",
-            numeric.fit_normal_ratio,
+            numeric_scores.fit_normal_ratio,
         ),
-        ("signs", "which entries lie above their middle, all together", numeric.fit_sign_pattern),
-        ("remainder", "what an integer leaves when it is divided", numeric.fit_remainder),
+        (
+            "signs",
+            "which entries lie above their middle, all together",
+            numeric_scores.fit_sign_pattern,
+        ),
+        ("remainder", "what an integer leaves when it is divided", numeric_scores.fit_remainder),
         (
             "distance",
             "how near an output is to where those of a dataset are centred, or densest",
-            numeric.fit_nearness,
+            numeric_scores.fit_nearness,
         ),
     )
 )
@@ -120,7 +124,7 @@ def select_entry_scores(on_p: Array, on_q: Array) -> list[OnePart]:
     >>> select_entry_scores(noise[0] + (np.arange(9) == 4), noise[1])[0].column
     4
     """
-    entries = numeric.select_telling_entries(on_p, on_q, _LOOKED_AT)
+    entries = numeric_scores.select_telling_entries(on_p, on_q, _LOOKED_AT)
     middles = np.median(np.concatenate([on_p[:, entries], on_q[:, entries]]), axis=0).tolist()
     found = [OnePart(n) for n in entries]
     # The distance from the middle shows noise of two sizes, which no threshold on the number
@@ -139,7 +143,9 @@ def is_few_whole_outputs(on_p: Array, on_q: Array) -> bool:
     >>> is_few_whole_outputs(bits[0], bits[1]), is_few_whole_outputs(numbers[0], numbers[1])
     (True, False)
     """
-    rows = np.concatenate([side[:_COMPARED] for side in numeric.flatten_first_rows(on_p, on_q)])
+    rows = np.concatenate(
+        [side[:_COMPARED] for side in numeric_scores.flatten_first_rows(on_p, on_q)]
+    )
     # One column is quick to look at: if it repeats too little already, whole outputs repeat
     # even less.
     if rows.shape[1] == 1 or len(np.unique(rows[:, 0])) * _PER_ROW > len(rows):

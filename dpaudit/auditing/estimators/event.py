@@ -18,7 +18,7 @@ from numpy.random import default_rng
 
 import dpaudit.auditing.outcome.claim_point as claim_point
 import dpaudit.auditing.sampling.contract_checks as contract_checks
-import dpaudit.auditing.sampling.separate_processes as alone
+import dpaudit.auditing.sampling.separate_processes as separate_processes
 from dpaudit._typing import Array
 from dpaudit.auditing.distinguishers.learned_scores import (
     ONE_PART,
@@ -53,8 +53,8 @@ from dpaudit.estimation.score_events import (
     Tally,
     ThresholdEvent,
     compute_score_grain,
+    round_scores,
 )
-from dpaudit.estimation.score_events import round_scores as without_last_bits
 from dpaudit.execution import stream
 from dpaudit.extension.case import PrivacyCase
 from dpaudit.extension.distinguisher import Distinguisher
@@ -108,7 +108,7 @@ class Promising:
 
     def rounded(self, scores: Array) -> Array:
         """Return scores without the last bits that tell equal ones apart."""
-        return without_last_bits(scores, self.step)
+        return round_scores(scores, self.step)
 
 
 def choose_promising_event(
@@ -125,7 +125,7 @@ def choose_promising_event(
     """
     steps = [compute_score_grain(np.concatenate(pair)) for pair in zip(on_p, on_q, strict=True)]
     pairs = [
-        (without_last_bits(p, step), without_last_bits(q, step))
+        (round_scores(p, step), round_scores(q, step))
         for p, q, step in zip(on_p, on_q, steps, strict=True)
     ]
     # All scores compete on the same outputs, and only the winner is certified on fresh ones.
@@ -222,8 +222,8 @@ def _of_one_part(case: PrivacyCase, drawer: Drawer, trials: int, alpha: float) -
     on = [drawer.outputs(side, size, "choosing") for side in Side]
     features = Features.of(layout, *on)
     p, q = map(features, on)
-    alone = select_farthest_scores(one_part_scores(layout, p, q), p, q, layout, _PARTS)
-    scores = [OfFeatures(features, one) for one in [*alone, *few_valued_scores(layout, p, q)]]
+    single = select_farthest_scores(one_part_scores(layout, p, q), p, q, layout, _PARTS)
+    scores = [OfFeatures(features, one) for one in [*single, *few_valued_scores(layout, p, q)]]
     scores = scores or [OfFeatures(features, tells_nothing)]
     seen = [np.stack([score(side) for score in scores]) for side in on]
     delta = case.at_delta
@@ -380,7 +380,7 @@ def bound_epsilon_by_event(
         drawn | {"outputs in all, of both datasets": 2 * sum(drawn.values())},
         tally,
         in_words(counted, drawer, tally)
-        if alone.is_claim_refuted(counted, tally, against)
+        if separate_processes.is_claim_refuted(counted, tally, against)
         else None,
     )
     notes = (
@@ -400,7 +400,7 @@ def _draw_checked_event_counts(
     tally, found = drawer.certifying(counted, trials, "certifying", certifies=True)
     # One error probability covers both draws. If the claim is true, a second draw is made only
     # where the first erred; if it is false, a first draw that does not refute lies below the truth.
-    if not alone.is_claim_refuted(counted, tally, against):
+    if not separate_processes.is_claim_refuted(counted, tally, against):
         return tally, found, contract_checks.of_event(drawer, found, tally, counted, against)
     with contract_checks.make_separate_drawer(case, drawer) as other:
         if other is not drawer:

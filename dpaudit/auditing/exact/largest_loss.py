@@ -16,7 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.random import Generator, default_rng
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.auditing.exact.law_checks import plain_losses, residual_trials, side_checks
 from dpaudit.auditing.outcome.evidence import MeasurementEvidence

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import dpaudit.faults.codes as faults
 from dpaudit.auditing.explain.event_words import FeatureEvent
+from dpaudit.faults.codes import (
+    EXCEPTION_FROM_DATA,
+    MISSING_VALUE,
+    RUN_TIME,
+    STRUCTURE_FROM_DATA,
+    WARNING_FROM_DATA,
+)
 from dpaudit.mechanisms.outputs.features import Features, OneValue
 from dpaudit.mechanisms.outputs.layout import NAN, Layout, LayoutColumn
 from dpaudit.mechanisms.outputs.leaves import ABSENT
 
 # What is observed beside the output, by the path of its parts; and the last part of a path of
 # what an output is made of.
-_BESIDE = {"seconds": faults.RUN_TIME, "warnings": faults.WARNING_FROM_DATA}
+_BESIDE = {"seconds": RUN_TIME, "warnings": WARNING_FROM_DATA}
 _ENDS = {
-    "raised": faults.EXCEPTION_FROM_DATA,
-    "keys": faults.STRUCTURE_FROM_DATA,
-    "columns": faults.STRUCTURE_FROM_DATA,
-    "index": faults.STRUCTURE_FROM_DATA,
-    "len": faults.STRUCTURE_FROM_DATA,
+    "raised": EXCEPTION_FROM_DATA,
+    "keys": STRUCTURE_FROM_DATA,
+    "columns": STRUCTURE_FROM_DATA,
+    "index": STRUCTURE_FROM_DATA,
+    "len": STRUCTURE_FROM_DATA,
 }
 
 
@@ -64,9 +70,9 @@ def fault_of_event(
         return None
     # The code 0 stands for any number, so the only thing that these values tell is presence.
     if ABSENT.code in codes and set(codes) <= {0.0, ABSENT.code}:
-        return faults.STRUCTURE_FROM_DATA
+        return STRUCTURE_FROM_DATA
     if isinstance(score, OneValue) and score.value == NAN:
-        return faults.MISSING_VALUE
+        return MISSING_VALUE
     return _ENDS.get("len" if column.length else column.path.rpartition(".")[2])
 
 

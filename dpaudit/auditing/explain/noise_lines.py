@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from typing import Any
 
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 from dpaudit.errors import MechanismError
 from dpaudit.escaping import one_line
 from dpaudit.execution.failures import CodeFailed, DrawTimeout, WorkerEnded
@@ -77,5 +77,5 @@ def _in_document(file: str, line: int, function: str, text: str, moved: bool) ->
     """Return a line as a report has it; the words of a worker are taken for text."""
     words = [one_line(str(one)[:_LONGEST]) for one in (file, function, text)]
     # `is True`, because what crosses the border of a process may be any object.
-    fault = faults.SCALE_FROM_DATA if moved is True else None
+    fault = codes.SCALE_FROM_DATA if moved is True else None
     return CodeLine(file=words[0], line=int(line), function=words[1], text=words[2], fault=fault)

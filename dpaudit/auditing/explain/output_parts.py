@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.random import default_rng
 
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 import dpaudit.mechanisms.foreign.instances as instances
 import dpaudit.mechanisms.outputs.unit_draws as unit_draws
 from dpaudit.auditing.explain.event_words import path_of
@@ -48,7 +48,7 @@ _NOTHING = CheckOutcome(
     statistic=1.0,
     threshold=1.0,
     evidence="no output but None",
-    fault=faults.NOTHING_RELEASED,
+    fault=codes.NOTHING_RELEASED,
 )
 
 

@@ -18,7 +18,7 @@ import dpaudit.auditing.estimators.metric_claims as metric_claims
 import dpaudit.auditing.explain.carrying_event as carrying
 import dpaudit.auditing.outcome.declared_release as declared_release
 import dpaudit.estimation.independence as independence
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 from dpaudit.accounting.strongest_guarantee import TabulatedDP
 from dpaudit.auditing.explain.output_parts import UNVARYING
 from dpaudit.auditing.outcome.evidence import MeasurementEvidence
@@ -231,14 +231,14 @@ def _code_file(case: PrivacyCase) -> CodeFile | None:
 
 def _self_check(check: ComputedCheck) -> SelfCheck:
     """Return a check of the law as a report has it: one that failed shows that code has another."""
-    return SelfCheck(**{**asdict(check), "fault": None if check.passed else faults.OTHER_LAW})
+    return SelfCheck(**{**asdict(check), "fault": None if check.passed else codes.OTHER_LAW})
 
 
 def _fault_of_checks(evidence: MeasurementEvidence) -> str | None:
     """Return the kind of fault that checks which failed show, if they decide one."""
     failed = [check for check in evidence.contract if not check.passed]
     if not failed:
-        return None if evidence.trusted else faults.OTHER_LAW
+        return None if evidence.trusted else codes.OTHER_LAW
     # A check with a cause of its own says more than a test of independence, which only shows that
     # something depends.
     seen = (one.fault for one in failed if one.fault and not independence.is_from_here(one))

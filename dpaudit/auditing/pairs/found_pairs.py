@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from numpy.random import default_rng
 
-import dpaudit._validate as check
+import dpaudit._check as check
 import dpaudit.auditing.estimators.worst_pair as worst_pair
 from dpaudit.auditing.estimators.metric_claims import number_of
 from dpaudit.auditing.pairs.made_pairs import convert_made_pair

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit.auditing.outcome.result import format_verdict_reason
 from dpaudit.errors import InvalidArgument
 from dpaudit.estimation.attack_table import (

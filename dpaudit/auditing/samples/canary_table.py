@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.errors import InvalidArgument, VerbatimText
 from dpaudit.estimation import canaries

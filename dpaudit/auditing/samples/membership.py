@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.auditing.samples.output_audit import (
     certificate_of,

@@ -19,7 +19,7 @@ from numpy.random import default_rng
 from numpy.typing import NDArray
 
 import dpaudit.auditing.explain.output_parts as output_parts
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 from dpaudit._typing import Array
 from dpaudit.auditing.outcome.evidence import MeasurementEvidence
 from dpaudit.auditing.outcome.result import convert_to_claim_number
@@ -366,7 +366,7 @@ def _make_sameness_check(paths: Sequence[str], causes: Sequence[Touch], seen: st
         statistic=float(len(causes)),
         threshold=0.0,
         evidence=f"{seen}; touched: {_format_first_causes(causes)}",
-        fault=faults.STATE_KEPT if causes else None,
+        fault=codes.STATE_KEPT if causes else None,
     )
 
 
@@ -400,7 +400,7 @@ def _make_kept_state_check(columns: Sequence[LayoutColumn], chosen: Sequence[int
         statistic=float(len(chosen)),
         threshold=0.0,
         evidence=f"parts that a process keeps: {len(chosen)}",
-        fault=faults.STATE_KEPT,
+        fault=codes.STATE_KEPT,
     )
 
 

@@ -16,7 +16,7 @@ import dpaudit.auditing.sampling.constant_parts as constant_parts
 import dpaudit.auditing.sampling.separate_processes as separate_processes
 import dpaudit.auditing.service.answer_checks as answer_checks
 import dpaudit.estimation.independence as independence
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 from dpaudit.auditing.explain.output_parts import something_returned
 from dpaudit.auditing.sampling.sampler import Certifying, Drawer
 from dpaudit.auditing.sampling.separate_processes import Against, compute_hit_indicators
@@ -197,7 +197,7 @@ def _no_files(drawer: Drawer) -> list[CheckOutcome]:
             statistic=float(len(found)),
             threshold=0.0,
             evidence=f"files that the mechanism wrote and read: {named or 'none'}",
-            fault=faults.FILE_KEPT if found else None,
+            fault=codes.FILE_KEPT if found else None,
         )
     ]
 

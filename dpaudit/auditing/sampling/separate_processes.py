@@ -22,8 +22,7 @@ from scipy.special import bdtr, bdtrc, betaincinv
 from dpaudit._typing import Array
 from dpaudit.auditing.estimators.group_sequential import alone_of
 from dpaudit.auditing.sampling.sampler import Certifying, Drawer, ProcessGrid, first_of
-from dpaudit.estimation.independence import FALSE_ALARM, Labels
-from dpaudit.estimation.independence import check_independence as compared
+from dpaudit.estimation.independence import FALSE_ALARM, Labels, check_independence
 from dpaudit.estimation.joint import joint_lower_bound
 from dpaudit.estimation.likelihood import distance
 from dpaudit.estimation.orders import exponent
@@ -149,7 +148,7 @@ def check_lone_outputs(
         side[_find_process_firsts(out.processes) & (order[out.processes] == which)]
         for which, (side, out) in enumerate(zip(again, drawn.outputs, strict=True))
     ]
-    checked = compared(*drawn.outputs, None if drawer.timed else again)
+    checked = check_independence(*drawn.outputs, None if drawer.timed else again)
     found = [
         *(replace(one, name=f"alone: {one.name}") for one in checked),
         seen.check(f"outputs drawn alone, {len(again[0])} a side", again),

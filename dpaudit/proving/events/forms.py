@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 from dpaudit.proving.events.draft import Draft, is_known, size_of
 from dpaudit.proving.program import Node, Shape, open_mesh
 from dpaudit.proving.refusals import NotProved
@@ -343,7 +343,7 @@ def check_complete(form: NoiseForm, node: Node) -> None:
     # One entry without noise shows its centre exactly.
     if any((one.atoms == NONE).any() for one in form.terms):
         reason = "the code releases some entries without noise"
-        raise NotProved.at(node.place, reason, fault=faults.WITHOUT_NOISE)
+        raise NotProved.at(node.place, reason, fault=codes.WITHOUT_NOISE)
     atoms = form.atoms()
     # The difference of two values with the same noise is exact.
     if len(np.unique(atoms)) < len(atoms):
@@ -351,5 +351,5 @@ def check_complete(form: NoiseForm, node: Node) -> None:
             node.place,
             "noise is used twice",
             "draw noise for each value, with size= or another call",
-            fault=faults.NOISE_USED_TWICE,
+            fault=codes.NOISE_USED_TWICE,
         )

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 from dpaudit.proving.events.draft import Draft, is_known
 from dpaudit.proving.events.forms import Atlas, Atoms, NoiseForm, check_complete, form_of
 from dpaudit.proving.events.noise_laws import IndependentNoise, noise_of
@@ -203,7 +203,7 @@ class ReleaseReader:
         if node.operation == "decide" and is_private:
             cure = "add noise before you compare"
             raise NotProved.at(
-                node.place, "a branch on a record", cure, fault=faults.BRANCH_ON_RECORD
+                node.place, "a branch on a record", cure, fault=codes.BRANCH_ON_RECORD
             )
         # The length of a value of unknown shape tells how many records there are.
         if is_private or not is_known(node.shape):
@@ -333,7 +333,7 @@ class ReleaseReader:
             if made.operation in ("multiply", "divide") and self._is_private_scale(made):
                 return _of_scale(made)
         reason = "the code releases, without noise, a value that depends on records"
-        fault = None if self._meets_draw(node.index) else faults.WITHOUT_NOISE
+        fault = None if self._meets_draw(node.index) else codes.WITHOUT_NOISE
         return NotProved.at(node.place, reason, "add noise to it", fault=fault)
 
     def _meets_draw(self, index: int) -> bool:
@@ -372,7 +372,7 @@ class ReleaseReader:
                 node.place,
                 "the code reads noise that hides a value",
                 "draw noise for each use",
-                fault=faults.NOISE_USED_TWICE,
+                fault=codes.NOISE_USED_TWICE,
             )
         self._states[atoms] = _SEEN
 
@@ -416,7 +416,7 @@ class ReleaseReader:
         if (self._states[atoms] != _FRESH).any() or len(np.unique(atoms)) < len(atoms):
             cure = "draw noise for each value"
             raise NotProved.at(
-                node.place, "noise is used twice", cure, fault=faults.NOISE_USED_TWICE
+                node.place, "noise is used twice", cure, fault=codes.NOISE_USED_TWICE
             )
         self._states[atoms] = _HIDES
 
@@ -443,7 +443,7 @@ class ReleaseReader:
 
 def _of_scale(node: Node) -> NotProved:
     """Return the error of noise whose scale is private."""
-    return NotProved.at(node.place, _OF_SCALE, _CURE_OF_SCALE, fault=faults.SCALE_FROM_DATA)
+    return NotProved.at(node.place, _OF_SCALE, _CURE_OF_SCALE, fault=codes.SCALE_FROM_DATA)
 
 
 def is_along_one_axis(node: Node, shape: Shape) -> bool:

@@ -28,7 +28,7 @@ from typing import Protocol
 
 import numpy as np
 
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 from dpaudit.accounting.discrete_events import DiscreteLaplaceRelease
 from dpaudit.accounting.events import (
     ApproximateRelease,
@@ -211,7 +211,7 @@ def make_unbounded_error(bounds: Bounds, index: int, place: str) -> NotProved:
     if refusal is not None:
         return NotProved(refusal)
     reason = "no rule bounds how far it moves between neighbours"
-    return NotProved.at(place, reason, "clip records", fault=faults.NOT_BOUNDED)
+    return NotProved.at(place, reason, "clip records", fault=codes.NOT_BOUNDED)
 
 
 def _get_noise_rate(noise: IndependentNoise) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 from dpaudit.freezing import tracked_noise
 from dpaudit.proving.program import Node, PathProgram, Shape
 from dpaudit.proving.refusals import NotProved, ProofRefusal
@@ -452,7 +452,7 @@ class Symbol(NDArrayOperatorsMixin, tracked_noise.Symbolic):
         if not self.taint & FROM_DRAWS:
             cure = "use numpy.where, numpy.clip, numpy.minimum or numpy.maximum"
             reason = "the code branches on records"
-            self.tracing.refuse(reason, cure, faults.BRANCH_ON_RECORD)
+            self.tracing.refuse(reason, cure, codes.BRANCH_ON_RECORD)
         return self.tracing.decide(self)
 
     def __float__(self) -> float:

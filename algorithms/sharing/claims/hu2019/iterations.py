@@ -29,7 +29,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.problems.sample_losses import SampleLoss, sample_loss_called
 from dpaudit.algorithms.sharing.entrywise import ScalarProblem

@@ -35,7 +35,7 @@ def prepare_hu2019_theorem1(settings: Settings, parameters: Hu2019Theorem1Parame
     >>> prepare_hu2019_theorem1(Settings(), Hu2019Theorem1Parameters()).relation
     'replace-column'
     """
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.algorithms.sharing.claims.hu2020.column_space import (
         Finite,

@@ -74,7 +74,7 @@ def prepare_assumption1_search(settings: Settings, parameters: Assumption1Parame
     >>> case.bound, case.attain(1, default_rng(0)).value > 1
     (1.0, True)
     """
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.algorithms.sharing.claims.hu2020 import norms
     from dpaudit.extension.case import SearchCase
     from dpaudit.refutation import searched

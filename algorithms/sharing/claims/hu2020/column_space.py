@@ -38,7 +38,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.random import Generator, default_rng
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.accounting.composition import compose_advanced
 from dpaudit.algorithms.problems.records import refuse_data

@@ -83,7 +83,7 @@ def composition_case(settings: Settings, parameters: Corollary1Parameters) -> Se
     """
     from numpy.random import Generator, default_rng
 
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.algorithms.sharing.claims.hu2020 import composition
     from dpaudit.errors import InvalidArgument

@@ -88,7 +88,7 @@ def prepare_density_search(settings: Settings, parameters: DensityParameters) ->
     ... ).ratio > 1.1
     True
     """
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.errors import InvalidArgument
     from dpaudit.extension.case import SearchCase

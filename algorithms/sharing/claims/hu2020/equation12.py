@@ -106,7 +106,7 @@ def prepare_equation12_search(settings: Settings, parameters: Equation12Paramete
     ... ).ratio > 100
     True
     """
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.errors import InvalidArgument
     from dpaudit.extension.case import SearchCase

@@ -37,7 +37,7 @@ def prepare_hu2020_theorem1(settings: Settings, parameters: Hu2020Theorem1Parame
     >>> case.pair.relation.name, round(case.proved.guarantee.epsilon(1e-5), 3)
     ('replace-column', 2.219)
     """
-    import dpaudit._validate as check
+    import dpaudit._check as check
     from dpaudit.algorithms.problems.records import refuse_data
     from dpaudit.algorithms.sharing.claims.hu2020.column_space import (
         Finite,

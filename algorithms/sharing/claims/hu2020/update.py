@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-import dpaudit._validate as check
+import dpaudit._check as check
 from dpaudit._typing import Array
 from dpaudit.algorithms.sharing.noise import compute_published_sensitivity
 from dpaudit.extension.claim import Statement

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 from dpaudit.proving.distances.facts import Facts, of_nothing
 from dpaudit.proving.distances.rounding import (
     function_down,
@@ -103,7 +103,7 @@ def bound_divide(knowledge: RuleKnowledge, node: Node) -> Facts:
                 node.place,
                 "the code divides by a number that may be 0",
                 "keep the divisor away from 0, as with np.maximum(divisor, 1)",
-                faults.NOT_BOUNDED,
+                codes.NOT_BOUNDED,
             )
         )
     low, high = _quotient_ends(one, other)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-import dpaudit.faults.codes as faults
+import dpaudit.faults.codes as codes
 from dpaudit.proving.distances.facts import ANYHOW, Ends, Facts, RowOrigins, of_nothing, of_public
 from dpaudit.proving.distances.rounding import (
     divide_up,
@@ -337,7 +337,7 @@ def _refuse_mean(node: Node, count: float) -> Facts:
             node.place,
             "the code divides by the number of records, which is private",
             "divide the sum by a public number",
-            faults.PRIVATE_COUNT,
+            codes.PRIVATE_COUNT,
         )
     )
 
