@@ -59,9 +59,9 @@ class InvalidArgument(DpauditError, ValueError):
     name
         The argument as its caller wrote it.
     value
-        What was given; long values are shortened.
+        The given value; long values are shortened.
     expected
-        What would have been accepted.
+        A description of the accepted values.
 
     Examples
     --------

@@ -223,7 +223,7 @@ def theorem1_epsilon(*, sensitivity: float, noise_scale: float, delta: float) ->
     Parameters
     ----------
     sensitivity
-        Lemma 1's C (`dpaudit.algorithms.sharing.noise.published_sensitivity`).
+        Lemma 1's C (`dpaudit.algorithms.sharing.noise.compute_published_sensitivity`).
     noise_scale
         ``sigma``.
     delta

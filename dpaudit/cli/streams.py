@@ -88,7 +88,7 @@ def convert_write_errors() -> Iterator[None]:
 
 
 def write_result_text(text: str) -> None:
-    r"""Write text as a result, as a terminal can show it (`dpaudit.escaping.printable`).
+    r"""Write text as a result, as a terminal can show it (`dpaudit.escaping.make_printable`).
 
     Examples
     --------

@@ -124,7 +124,7 @@ class Executor:
         The moment of `time.monotonic` at which a budget of time begins; by default the beginning of
         the audit.
     until
-        The moment of `time.monotonic` at which the wait for results ends, and `OutOfTime` is
+        The moment of `time.monotonic` at which the wait for results ends, and `DrawTimeout` is
         raised.
 
     Examples

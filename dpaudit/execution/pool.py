@@ -92,7 +92,7 @@ class Crew:
     def by(self, until: float | None) -> Iterator[None]:
         """Let draws inside the block go on until a moment of `time.monotonic`, and no longer.
 
-        Then no more units are asked for; those that were have a second to end, and `OutOfTime` is
+        Then no more units are asked for; those that were have a second to end, and `DrawTimeout` is
         raised in any case, whatever came. A block inside another cannot have more time than that;
         None gives it as much.
         """
@@ -154,7 +154,7 @@ class Crew:
             The task does not pickle.
         WorkerEnded
             A worker ended, or took too long.
-        OutOfTime
+        DrawTimeout
             The time of the block that this was asked in is over.
         DpauditError
             A task failed.
@@ -334,7 +334,7 @@ class _Busy:
         return self.until is not None and monotonic() >= self.until
 
     def require_time(self) -> None:
-        """Raise `OutOfTime` if nothing more may be asked for."""
+        """Raise `DrawTimeout` if nothing more may be asked for."""
         if self.out_of_time:
             raise out_of_time()
 

@@ -56,7 +56,7 @@ class ReplayFinding:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayedCall:
-    """A noisy call on both datasets, as `dpaudit.replaying.movement.Moved` describes it.
+    """A noisy call on both datasets, as `dpaudit.replaying.movement.CallMovement` describes it.
 
     A movement tells a record where one record makes it, and so does whatever is worked out of it:
     these are in no ``repr``.

@@ -75,7 +75,7 @@ def search_apart(
     Parameters
     ----------
     function, domain, dataset, code, calls, seed, seconds, observed
-        As `dpaudit.search.engine.search` takes them.
+        As `dpaudit.search.engine.search_pairs` takes them.
     within
         What measures, and at which distances pairs are worth a look.
 

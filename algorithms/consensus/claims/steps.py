@@ -127,7 +127,7 @@ def contraction(
 
     For a shared penalty the value is the left side over the right one, and the bound is 1. Where
     nodes have penalties of their own the squared "norms" can be negative; both sides are then
-    divided by `dpaudit.algorithms.consensus.quadratics.Step.size`.
+    divided by `dpaudit.algorithms.consensus.quadratics.StepDistances.size`.
 
     Examples
     --------

@@ -20,9 +20,9 @@ displaced, all of norm at most ``m = 1 / sigma``, and N_0 the law without the re
   pair with terms of norm 2m.
 * *fixed size, replace* (and zero-out, which replaces by a term of 0): the others are at most 2m and
   2m away from ``u - w``: for a >= 1 the profile of the Poisson-sampled pair with terms of 2m, in
-  both orders; `dpaudit.accounting.pairs.ratios.mirrored` completes it. Neighbours whose other terms
-  are all -m, and u = m, v = -m, attain one direction of it; with v = 0 they attain the pair of
-  shifts 2m and m, which is the lower end of zero-out.
+  both orders; `dpaudit.accounting.pairs.ratios.mirror_ratio_laws` completes it. Neighbours whose
+  other terms are all -m, and u = m, v = -m, attain one direction of it; with v = 0 they attain the
+  pair of shifts 2m and m, which is the lower end of zero-out.
 * *with replacement*: a record is drawn ``K ~ Binomial(b, 1/n)`` times. Add/remove: ``P = sum_k p_k
   N_{2mk}`` against N_0. Replace: given that K > 0, K is told besides: a mixture over k of pairs
   ``(1-q) N_0 + q N_{2mk}`` against N_0, ``q = P(K > 0)``, completed as above.

@@ -266,7 +266,7 @@ def run_looks(
 
     Raises
     ------
-    OutOfTime
+    DrawTimeout
         The time was over before the first look ended. One that is cut off later counts for nothing.
     """
     found: list[tuple[Look, MeasurementEvidence]] = []

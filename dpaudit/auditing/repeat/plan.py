@@ -2,7 +2,7 @@
 
 While an audit runs, it fixes settings that were left to it: the unit of work, the looks in place of
 a time, the outputs that there were when somebody stopped it. Each is a change of a setting of the
-plan, and only `Plan.render` makes text of it.
+plan, and only ``str(plan)`` makes text of it.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Schedule:
 
         Raises
         ------
-        OutOfTime
+        DrawTimeout
             The time was over before the first look had ended.
         """
         with ExitStack() as stack:

@@ -26,8 +26,8 @@ class QueryMovement:
     Parameters
     ----------
     at_least, norm, pairs, apart
-        As `dpaudit.search.sensitivity.Sensitivity` has them; the first digits alone where the pair
-        may hold somebody's records, which are not to be shown.
+        As `dpaudit.search.sensitivity.SensitivityResult` has them; the first digits alone where the
+        pair may hold somebody's records, which are not to be shown.
     relation
         The relation of the two datasets; None if the query never moved.
     dataset, neighbour

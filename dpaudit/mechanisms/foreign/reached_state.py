@@ -40,7 +40,8 @@ def find_touches(
 ) -> tuple[list[Touch], list[Array] | None, str]:
     """Return the state that import and some calls touch, their answers, and their failure.
 
-    As `dpaudit.mechanisms.foreign.touched_state.watched` says; an interpreter that ends has failed.
+    As `dpaudit.mechanisms.foreign.touched_state.watch_calls` says; an interpreter that ends has
+    failed.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The certification of one claim on one pair, on outputs that chose nothing.
 
 A layout is made of some outputs, events of single parts and of a few together are chosen on others
-(`dpaudit.auditing.explain.witness.attempts`), and then fresh outputs count them. How many fresh
-ones are drawn is decided before they are, from those that chose.
+(`dpaudit.auditing.explain.witness.make_event_attempts`), and then fresh outputs count them. How
+many fresh ones are drawn is decided before they are, from those that chose.
 
 Formal guarantee. Fix all that was drawn before the fresh outputs: pair, layout, events and the
 number of outputs are then constants, and the fresh outputs are independent of them. By

@@ -193,7 +193,7 @@ class Foreign:
 
         Raises
         ------
-        OutOfTime
+        DrawTimeout
             There was no time for it.
         WorkerEnded
             Its process ended, and outputs are not drawn one by one.
