@@ -50,7 +50,8 @@ def scan(
         float, number_option("--time", "Seconds for the whole scan, reproductions included.")
     ] = 600.0,
     trials: Annotated[
-        int, integer_option("--trials", "Certifying outputs on each dataset, at most.")
+        int,
+        integer_option("--trials", "The largest number of certifying outputs for each dataset."),
     ] = 10_000,
     confidence: Annotated[
         float, number_option("--confidence", "The confidence of all findings together.")
@@ -69,7 +70,7 @@ def scan(
     ] = 20.0,
     memory: Annotated[
         int | None,
-        integer_option("--memory", "MiB that a process of the package may have (4096)."),
+        integer_option("--memory", "The memory limit of a process of the package, in MiB (4096)."),
     ] = None,
     out: Annotated[str | None, folder_option("Write the report here.")] = None,
     publish: Annotated[

@@ -122,7 +122,9 @@ def make_worker_error(what: dict[str, Any], arguments: Any) -> DpauditError:
     return found
 
 
-NO_ANSWER = "sent what is no answer, as where its code wrote into the channel or replaced json"
+NO_ANSWER = (
+    "sent data that are not an answer; perhaps its code wrote into the channel or replaced json"
+)
 _FAILED = {"module", "name", "words", "calls", "told"}
 
 

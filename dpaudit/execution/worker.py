@@ -134,12 +134,12 @@ def receive_message(channel: socket.socket, most: int | None = None) -> dict[str
     magic, length, size = HEAD.unpack(head)
     # A length that somebody else's code wrote must not make this process run out of memory.
     if magic != MAGIC or (most is not None and length + size > most):
-        raise NoMessage("what came is no message")
+        raise NoMessage("the received data are not a message")
     text, body = _receive_exactly(channel, length), memoryview(_receive_exactly(channel, size))
     try:
         return _parse_message(text, body)
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-        raise NoMessage(f"what came is no message ({type(error).__name__})") from error
+        raise NoMessage(f"the received data are not a message ({type(error).__name__})") from error
 
 
 def _parse_message(text: bytearray, body: memoryview) -> dict[str, Any]:

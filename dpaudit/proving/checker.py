@@ -543,7 +543,9 @@ class CheckerReading:
         law, width = width_of(laws, factors, centre.whole)
         if centre.moves:
             if width <= 0 or centre.ends is None:
-                raise NotVerified(f"node {index}: no rule knows how noise hides what is no number")
+                raise NotVerified(
+                    f"node {index}: no rule covers noise on a value that is not a number"
+                )
             weight = self.others if row else ONE
             self.hiding.append((index, law, width, self.sharpen_entry(centre), weight))
         known = centre.whole and {one["law"] for one in laws} <= {"geometric", "discrete-laplace"}
@@ -887,7 +889,7 @@ def require_finite_fraction(value: Any, low: Any = -INF, high: Any = INF) -> F:
     """Return a number that is no infinity, and between two others."""
     found = parse_exact_number(value)
     if not isinstance(found, F) or not low <= found <= high:
-        raise NotVerified("a number that is infinite, or not between what it may be")
+        raise NotVerified("a number that is infinite, or outside its range")
     return found
 
 
@@ -939,7 +941,7 @@ def universe_of(given: Any) -> Any:
         or not changed
         or len({one["name"] for one in parts}) < len(parts)
     ):
-        raise NotVerified("what changes is not what the relation says")
+        raise NotVerified("the change does not obey the relation")
     return {**given, "parts": parts, "adds": adds}
 
 

@@ -339,7 +339,8 @@ def _make_floating_point_part(one: SheetSubject) -> AnswerPart:
         tried = f"{one.numbers_tried} corners of numbers were tried on values plus noise."
         return AnswerPart("claimed", f"By the scan: {tried}")
     return AnswerPart(
-        "not looked at", "What is certified is about outputs that were drawn, or the reals."
+        "not looked at",
+        "The certified numbers are about drawn outputs, or about arithmetic on real numbers.",
     )
 
 

@@ -68,9 +68,7 @@ def list_store_entries(store: Store) -> list[StoreEntry]:
     try:
         return [_make_store_entry(store.path, *row) for row in rows]
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise StoreError(
-            f"store {store.path}: what it says of an audit is no such thing"
-        ) from error
+        raise StoreError(f"store {store.path}: its entry for an audit is damaged") from error
 
 
 def _make_store_entry(path: Path, *row: Any) -> StoreEntry:
@@ -115,7 +113,7 @@ def list_audit_stages(store: Store, audit: int) -> list[StageEntry]:
     try:
         return [StageEntry(int(i), str(name), int(t), int(u), int(k)) for i, name, t, u, k in rows]
     except (ValueError, TypeError) as error:
-        raise StoreError(f"store {store.path}: what it says of a stage is no such thing") from error
+        raise StoreError(f"store {store.path}: its entry for a stage is damaged") from error
 
 
 def remove_ended_audits(store: Store, *, all_of: bool = False) -> int:

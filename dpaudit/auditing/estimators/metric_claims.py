@@ -37,7 +37,10 @@ def at_distances(case: PrivacyCase, isolation: Isolation | None = None) -> Priva
     if not isinstance(metric, Metric):
         return case
     if case.proved is not None:
-        expected = "nothing beside a claim a unit of distance: what is proved is of neighbours"
+        expected = (
+            "no release beside a claim per unit of distance: accountants prove guarantees for "
+            "neighbours only"
+        )
         raise InvalidArgument("release", VerbatimText("a release"), expected)
     cases = [case, *case.candidates]
     if any(one.pair.relation != metric for one in cases):

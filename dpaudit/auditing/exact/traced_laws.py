@@ -31,8 +31,8 @@ from dpaudit.tracing.runs import MissingLaw
 OUTPUTS = 0.1  # share of the error probability that goes to outputs
 _NAMED = 6  # lines
 _VIEW = (
-    "The outputs do not determine these noisy values, so the exact losses of these are none of "
-    "outputs: what is certified comes from outputs alone."
+    "The outputs do not determine these noisy values, so their exact losses are not losses of "
+    "outputs: the audit certifies bounds from outputs alone."
 )
 
 

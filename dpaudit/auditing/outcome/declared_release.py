@@ -72,7 +72,7 @@ def format_release_comparison(claimed: float, proved: float, lower: float) -> st
     Examples
     --------
     >>> format_release_comparison(1.0, 2.0, 0.5)
-    'What is proved for the release as declared is 2: the claim may be miscalculated.'
+    'For the release as declared, accountants prove 2: the claim may be miscalculated.'
     >>> format_release_comparison(1.0, math.inf, 1.4)
     ''
     >>> format_release_comparison(1.0, 0.9, 1.4)
@@ -88,7 +88,7 @@ def format_release_comparison(claimed: float, proved: float, lower: float) -> st
         )
     elif claimed < proved * (1 - 1e-9):
         said.append(
-            f"What is proved for the release as declared is {proved:.4g}: the claim may be "
+            f"For the release as declared, accountants prove {proved:.4g}: the claim may be "
             "miscalculated."
         )
     return " ".join(said)

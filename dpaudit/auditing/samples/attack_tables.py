@@ -34,8 +34,8 @@ from dpaudit.verdicts import judge_claimed_number
 CLAIM = "attack-table"
 _RELATION = "with the target, or without it"
 _TRUST = (
-    "This rests on whoever counted: runs are independent, what decides between in and out was "
-    "fixed before these runs were seen, and rows that were left out were left out beforehand."
+    "This rests on the person who counted: the runs are independent, the rule that tells in from "
+    "out was fixed before anyone saw these runs, and nobody left out a row because of its counts."
 )
 _TURNED = (
     'said "in" more often of runs without the target: if that is what it predicts, count its "out"'
@@ -191,8 +191,8 @@ def _make_table_result(
 
 def _format_table_statement(asked: TableClaim) -> str:
     if asked.epsilon is None:
-        return f"what is epsilon at delta = {asked.delta:g}, at least?"
-    return f"what the attack was run on is ({asked.epsilon:g}, {asked.delta:g})-DP"
+        return f"which epsilon at delta = {asked.delta:g} do these counts certify?"
+    return f"the attacked mechanism is ({asked.epsilon:g}, {asked.delta:g})-DP"
 
 
 def _format_table_reason(asked: TableClaim, best: RowBound, cap: float) -> str:

@@ -437,7 +437,7 @@ def _sum_spent_shares(counted: Sequence[GuessCount]) -> float:
 
 def _format_canary_statement(asked: CanaryRequest) -> str:
     if asked.claimed is None:
-        return f"what is epsilon at delta = {asked.delta:g}, at least?"
+        return f"which epsilon at delta = {asked.delta:g} do these canaries certify?"
     if asked.in_mu:
         return f"what ran is {asked.claimed:g}-Gaussian DP"
     return f"what ran is ({asked.claimed:g}, {asked.delta:g})-DP"

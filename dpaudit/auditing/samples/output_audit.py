@@ -267,7 +267,7 @@ def outputs_result(
     said = format_verdict_reason("epsilon", settings.epsilon, lower, verdict, cap=evidence.cap)
     if broken := [one for one in evidence.contract if not one.passed]:
         said = (
-            "Nothing is certified, as every bound takes outputs as independent: "
+            "The audit certifies nothing, because every bound assumes independent outputs: "
             f"{broken[0].statement} (failed: {broken[0].name}; {broken[0].evidence})."
         )
     refuted = verdict == "refuted"

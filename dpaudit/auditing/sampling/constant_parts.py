@@ -46,7 +46,7 @@ _FEW = 3  # answers that differ from the one before: fewer are a glitch
 # once in eight million times.
 _MARKED = 12
 REST = {"the rest", "the values of the rest"}
-_NAME = "what is the same in every answer comes from the data"
+_NAME = "parts that are the same in every answer come from the data"
 _CURE = (
     "draw noise anew in each call, or say with fresh= what has to be made anew for each output: "
     "a function that does it (a nonce, a salt, a reset), the name of the value, or 'process' if "
@@ -220,7 +220,7 @@ def _leaving_out(
     ]
     other = output_parts.remove_output_parts(case, every, *setup)
     shown = ", ".join(list(dict.fromkeys(paths))[:5])
-    note = f"Left out: {shown} ({why}); ignore= leaves out what is no noise."
+    note = f"Left out: {shown} ({why}); ignore= leaves out parts that are not noise."
     return replace(other, notes=(*other.notes, note))
 
 

@@ -205,8 +205,9 @@ def require_what_decides(executor: Executor) -> None:
         return
     number, count = executor.shard
     expected = (
-        "a --store that holds what share 0 has drawn, as no seed decides the outputs: calls change "
-        "what they use, or randomness is the code's own. Let one program draw what decides, with "
+        "a --store that holds the outputs of share 0, because no seed decides the outputs: calls "
+        "change what they use, or randomness is the code's own. Let one program draw the outputs "
+        "that decide, with "
         f"--shard 0/{count} --store FILE, and give every share a copy of FILE"
     )
     raise InvalidArgument("shard", VerbatimText(f"{number}/{count}"), expected)

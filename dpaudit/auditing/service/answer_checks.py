@@ -75,8 +75,8 @@ def make_ended_evidence(error: MechanismError, mechanism: Any) -> MeasurementEvi
         return None
     check = CheckOutcome(
         name="the service answers to the end",
-        statement=f"it stopped answering, and what was not answered may have been chosen by what "
-        f"would have been ({error}): ask for fewer outputs (--trials), or go on when it answers "
+        statement="the service stopped answering, and the missing answers may depend on their own "
+        f"values ({error}): ask for fewer outputs (--trials), or go on when it answers "
         "again; what was answered is kept where there is a store",
         passed=False,
         statistic=float(service.seen.answers),
@@ -192,7 +192,7 @@ template, such as in the text of a query that noise is keyed by
     """
     if service.is_fresh:
         return (
-            "the nonce does not reach what answers are keyed by, or there is no noise: put {fresh} "
+            "the nonce is not part of the key of the cache, or there is no noise: put {fresh} "
             "where the cache or the noise sees it, such as a parameter of the address or the text "
             "of a query, or ask the service without its cache"
         )

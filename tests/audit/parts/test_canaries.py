@@ -287,7 +287,7 @@ def test_a_result_says_which_datasets_are_neighbours_and_what_is_claimed():
     )
     assert mu.reason.startswith("The certified lower bound")
     asked = found_of(claim=None).result("data", "again")
-    assert asked.statement == "what is epsilon at delta = 0.001, at least?"
+    assert asked.statement == "which epsilon at delta = 0.001 do these canaries certify?"
     assert "at delta = 0.001 is at least" in asked.reason
     assert auditing._format_canary_relation("pairs") == "one canary takes the place of its partner"
     assert not any("not independent" in note for note in found.notes)
