@@ -12,6 +12,9 @@ requests nobody can tell the two apart, so what looks like a cache certifies not
 A value is *kept* where one dataset has it much oftener than the other, and oftener than a Poisson
 law of that rate allows. Laws on few values have such values of their own, so that this counts only
 where some values never come back. A law that puts exact data among noise looks the same.
+
+Where caches keep many values each, most of them come back, and none stands out. They are a *pool*:
+more values repeat on one dataset alone than on both, and oftener than numbers of that spacing do.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import gammainc
 
 from dpaudit._typing import Array
+from dpaudit.estimation.inclusion import ties_by_chance
 from dpaudit.mechanisms.outputs.steadiness import last_bits
 
 _CHANCE = 3e-4  # probability of a value that looks kept, over all of them
@@ -32,7 +36,7 @@ _OTHER = 4  # times as often as on the other dataset
 _ONCE = 8  # values that never come back
 _FEW = 16  # values that caches of several servers may keep
 
-Pattern = Literal["same", "few", "some"]
+Pattern = Literal["same", "few", "some", "pool"]
 Counts = NDArray[np.int64]
 
 
@@ -40,7 +44,8 @@ class Repetition(NamedTuple):
     """The repetition of answers, if any, and the frequency of the value that stands out most.
 
     ``same``: on either dataset there is one. ``few``: there are few, and none is on both. ``some``:
-    a value is kept among others that hardly ever come back.
+    a value is kept among others that hardly ever come back. ``pool``: most that come back do so on
+    one dataset alone, and the spacing of the values does not explain it.
     """
 
     pattern: Pattern | None
@@ -64,6 +69,8 @@ def find_repetition(sides: Sequence[Array]) -> Repetition:
     >>> kept = np.where(rng.random((2, 1000)) < 0.02, noise[:, :1], noise)
     >>> find_repetition(kept), find_repetition(noise[:, :1].repeat(9, axis=1)).pattern
     (Repetition(pattern='some', most=19), 'same')
+    >>> find_repetition(noise[:, :60].repeat(9, axis=1)).pattern
+    'pool'
     """
     flat = [side.reshape(len(side), -1) for side in sides]
     found = [_of_part(*(side[:, n] for side in flat)) for n in range(flat[0].shape[1])]
@@ -85,10 +92,20 @@ def _of_part(on_p: Array, on_q: Array) -> Repetition | None:
     p, q = (np.bincount(one, minlength=len(values)) for one in np.split(which, [len(on_p)]))
     if len(values) <= _FEW and not np.minimum(p, q).any():
         return Repetition("few", int(max(p.max(), q.max())))
-    if np.count_nonzero(p + q == 1) < _ONCE:
-        return _NONE
-    most = max(_count_kept_value(p, q), _count_kept_value(q, p))
-    return Repetition("some" if most else None, most)
+    if np.count_nonzero(p + q == 1) >= _ONCE:
+        most = max(_count_kept_value(p, q), _count_kept_value(q, p))
+        if most:
+            return Repetition("some", most)
+    if _is_pool(on_p, p, q) or _is_pool(on_q, q, p):
+        return Repetition("pool", int(max(p.max(), q.max())))
+    return _NONE
+
+
+def _is_pool(answers: Array, own: Counts, other: Counts) -> bool:
+    """Return whether values repeat on one dataset alone beyond the chance of their spacing."""
+    alone = np.count_nonzero((own > 1) & (other == 0))
+    common = np.count_nonzero((own > 1) & (other > 0))
+    return bool(alone > common and ties_by_chance(answers) < _CHANCE)
 
 
 def _count_kept_value(own: Counts, other: Counts) -> int:

@@ -38,6 +38,33 @@ def test_a_cache_is_seen_whatever_share_it_answers(share, digits):
         assert find_repetition(kept).pattern is not None
 
 
+@pytest.mark.parametrize("kept", [20, 60, 120, 300])
+@pytest.mark.parametrize("n", [100, 400, 2000])
+def test_caches_that_keep_many_values_each_are_a_pool(kept, n):
+    for seed in range(3):
+        values, rng = noisy(kept, 1.0, seed), RNG(seed + 99)
+        pools = np.stack([rng.choice(side, n) for side in values])
+        found = find_repetition(pools).pattern
+        assert found is not None or (n, kept) == (100, 300)
+
+
+@pytest.mark.parametrize("law", ["few on both", "whole numbers", "far apart", "singles"])
+def test_values_that_their_law_repeats_are_no_pool(law):
+    """Twenty prices, integers beside one another or far apart, and numbers of 32 bits."""
+    alarms = 0
+    for seed in range(40):
+        rng = RNG(seed)
+        prices = rng.lognormal(size=20)
+        both = {
+            "few on both": np.stack([rng.choice(prices, 300) for _ in range(2)]),
+            "whole numbers": np.array([[0.0], [1.0]]) + rng.geometric(0.05, size=(2, 300)),
+            "far apart": np.array([[0.0], [1000.0]]) + rng.geometric(0.05, size=(2, 300)),
+            "singles": rng.laplace(size=(2, 300)).astype(np.float32).astype(float),
+        }[law]
+        alarms += find_repetition(both).pattern is not None
+    assert alarms <= 1
+
+
 def test_one_answer_and_few_answers_have_names():
     assert find_repetition([np.full(50, 3.1), np.full(50, 2.9)]).pattern == "same"
     assert find_repetition([np.full(50, 3.0), np.full(50, 3.0)]).pattern == "same"
@@ -64,7 +91,7 @@ def test_one_law_is_one_law_and_another_is_another():
 def test_a_cure_names_places_that_the_request_has():
     assert "body:nonce" in format_repetition_cure(Service("http://host/", body={"a": 1}))
     assert "body:nonce" not in format_repetition_cure(Service("http://host/"))
-    assert "does not reach" in format_repetition_cure(Service("http://host/", fresh="query:n"))
+    assert "not part of the key" in format_repetition_cure(Service("http://host/", fresh="query:n"))
 
 
 def test_settings_of_a_service_need_one():

@@ -53,7 +53,7 @@ def find_unclear_number(cells: Sequence[str]) -> int | None:
     refused = {"thousands"}
     if "comma" in forms:
         refused |= {"point", "either point"}
-    elif len(set(forms)) > 1:
+    else:
         refused |= {"either comma"}
     if "point" not in forms:
         refused |= _find_refused_points(cells, forms)

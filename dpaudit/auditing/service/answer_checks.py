@@ -233,6 +233,8 @@ _MAY_BE: dict[Pattern, str] = {
     "caches of several servers keep",
     "some": "an answer comes back on one dataset alone, among others that hardly ever do: it may "
     "be noise that a cache keeps",
+    "pool": "answers come back, most of them on one dataset alone, though numbers of this spacing "
+    "would hardly do so: they may be noise that several caches keep",
 }
 
 
