@@ -31,7 +31,7 @@ _SUM = rf"{_NUMBER}(?:\s*[+*×·]\s*{_NUMBER}){{1,50}}"
 _RATIO = rf"{_NUMBER}(?:\s*[+*×·/]\s*{_NUMBER}){{1,50}}"
 # Of a longer formula before: an operator, a sign, a function, what multiplies a parenthesis.
 _REST = re.compile(
-    r"(?:[\w)]\s*[-+*×·/^]\s*|(?:^|\s)-|[\d)]\s*\(|[a-zA-Z]\(|√\s*\(?|"
+    r"(?:[\w)]\s*[-+*×·/^]\s*|\d\s*[xX]\s*|(?:^|\s)-|[\d)]\s*\(|[a-zA-Z]\(|√\s*\(?|"
     r"\b(?:ln|log|exp|sqrt)\s*\(?)\s*$"
 )
 _MORE = r"(?![\w.]*[+*×·/^]|,?\d|\s?(?:%|percent|thousand|million|billion))"
@@ -250,6 +250,8 @@ def equations_in(text: Text) -> Iterator[Equation]:
     >>> (found,) = equations_in(Text("0.11 * 2 + 0.22 = 0.44", "composition", 1))
     >>> found.written, found.stated.value
     ('0.11 * 2 + 0.22', 0.44)
+    >>> list(equations_in(Text("3 x 0.11 + 0.5 = 0.83", "composition", 1)))  # x may be a letter
+    []
     """
     seen: set[int] = set()
     for pattern, sides in ((_FORWARD, (1, 2)), (_FORWARD, (3, 4)), (_BACKWARD, (2, 1))):

@@ -307,7 +307,7 @@ def test_a_workbook_is_named_as_one(tmp_path):
         "narrow blanks": ("1\u202f234;7", "1\xa0234;8", "line 1.*between thousands"),
         "apostrophes": ("1'234.5;7", "5.5;8", "line 1.*between thousands"),
         "blanks, one column": ("1 234", "5 678", "line 1: may be one number with marks"),
-        "commas that may be decimal ones": ("41,234", "42,567", "line 1.*may part thousands"),
+        "commas that may be decimal ones": ("41,234;7", "42,567;8", "line 1.*may part thousands"),
         "commas, one column": ("1,234.5", "5,678.5", "line 1: may be one number with marks"),
         "points beside whole numbers": ("1.234", "987", "line 1.*between thousands"),
         "points beside decimal commas": ("1.234;7", "0,5;8", "line 1.*between thousands"),
