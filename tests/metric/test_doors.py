@@ -158,7 +158,9 @@ def test_what_is_not_a_claim_a_unit_of_distance_is_refused():
     with pytest.raises(InvalidArgument, match="another dataset, or a domain"):
         dpaudit.audit(mechanisms.planar(), PAIR[0], **given)
     release = {"kind": "laplace", "sensitivity": 1.0, "noise_scale": 1.0}
-    with pytest.raises(InvalidArgument, match="expected no release beside a claim per unit of distance"):
+    with pytest.raises(
+        InvalidArgument, match="expected no release beside a claim per unit of distance"
+    ):
         dpaudit.audit(mechanisms.planar(), *PAIR, release=release, **given)
     with pytest.raises(InvalidArgument, match="claim: got RenyiDP, expected epsilon and delta"):
         dpaudit.audit(
