@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import dpaudit
 from dpaudit.errors import InvalidArgument
@@ -92,3 +93,14 @@ def test_what_does_not_go_with_doubles_is_refused(given):
 def test_certificates_state_doubles_only_where_bits_may_refute():
     assert "doubles" not in Settings().document()
     assert Settings.read(Settings(doubles="refute").document()).are_bits_tried
+
+
+def ignore_data(data, rng):
+    return rng.laplace() + 0.3
+
+
+@pytest.mark.slow
+def test_bits_of_noise_that_ignores_the_data_rarely_certify_anything():
+    """Of 80 audits at an error probability of .05 at most the binomial's 99.9% end do."""
+    found = [audit_doubles(ignore_data, "refute", seed=seed).measured.lower for seed in range(80)]
+    assert sum(lower > 0 for lower in found) <= binom.ppf(0.999, 80, 0.05)
